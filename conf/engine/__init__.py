@@ -1,0 +1,1 @@
+"""Hydra's choices for `engine`."""

@@ -1,0 +1,65 @@
+"""Which differentially private regression, at which ε, on data like mine: the names that plugins and notebooks use.
+
+They are looked up when first asked for, so that ``import dpbench`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpbench.attack import Attack
+    from dpbench.dataset import Dataset
+    from dpbench.hooks import hookimpl
+    from dpbench.mechanism import Mechanism, OneRunMechanism
+    from dpbench.model import Model
+    from dpbench.options import option
+    from dpbench.sweep.api import sweep
+
+__version__ = "0.1.0"
+__all__ = ["Attack", "Dataset", "Mechanism", "Model", "OneRunMechanism", "__version__", "hookimpl", "option", "sweep"]
+
+_HOMES = {
+    "Attack": "dpbench.attack",
+    "Dataset": "dpbench.dataset",
+    "Mechanism": "dpbench.mechanism",
+    "Model": "dpbench.model",
+    "OneRunMechanism": "dpbench.mechanism",
+    "hookimpl": "dpbench.hooks",
+    "option": "dpbench.options",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "sweep":  # the package is callable: see its __init__
+        return import_module("dpbench.sweep")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _adopt(name: str, folder: Path) -> None:
+    """Make a folder that lies beside this package in a checkout the submodule that it is in the wheel.
+
+    With a wheel installed, ``python -m dpbench`` in a checkout imports the checkout's ``dpbench``, which has no such submodule.
+    """
+    spec = spec_from_file_location(f"{__name__}.{name}", folder / "__init__.py", submodule_search_locations=[str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = globals()[name] = module
+    spec.loader.exec_module(module)
+
+
+_home = Path(__file__).resolve().parent
+for _name in ("conf", "plugins"):
+    if not (_home / _name).is_dir() and (_home.parent / _name / "__init__.py").is_file():
+        _adopt(_name, _home.parent / _name)

@@ -1,0 +1,1 @@
+"""Cells, work units, metrics and records."""

@@ -1,0 +1,76 @@
+"""The subcommands, found by their files and imported when they are called, and the page that ``--help`` shows."""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+import dpbench.cli
+from dpbench import __version__
+from dpbench.errors import Refused, unknown
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a subcommand, or answer ``--help`` and ``--version``; the result is the exit code."""
+    arguments = list(arguments)
+    if arguments[0] not in subcommands():
+        arguments = [argument for argument in arguments if argument in ("--help", "-h", "--version")] or arguments
+    try:
+        # not _command.main: it turns a reader that left, and an interruption, into exit codes of its own
+        with _command.make_context("python -m dpbench", arguments) as context:
+            result = _command.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        raise Refused(error.format_message()) from None
+    return result if isinstance(result, int) else 0
+
+
+@cache
+def subcommands() -> dict[str, str]:
+    """The names of the subcommands, with the first line of their modules' docstrings."""
+    names = [module.name for module in pkgutil.iter_modules(dpbench.cli.__path__) if module.name != "main"]
+    return {name: _first_line(f"dpbench.cli.{name}") for name in sorted(names) if not name.startswith("_")}
+
+
+def _first_line(module: str) -> str:
+    """The first line of a module's docstring, read without importing it."""
+    spec = find_spec(module)
+    source = spec.loader.get_source(module) if spec and spec.loader and hasattr(spec.loader, "get_source") else ""
+    line = (ast.get_docstring(ast.parse(source or "")) or "").split("\n")[0]
+    return re.sub(r"^``[^`]*``: (.)", lambda start: start[1].upper(), line)  # the command's name stands beside it already
+
+
+class _Subcommands(click.Group):
+    """The group of the files in this folder."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(subcommands())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if cmd_name not in subcommands():
+            raise unknown("subcommand", cmd_name, subcommands())
+        command: Any = import_module(f"dpbench.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def get_help(self, ctx: click.Context) -> str:
+        from dpbench.cli._page import page
+
+        return page(subcommands())
+
+
+@click.group(cls=_Subcommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dpbench", message="%(prog)s %(version)s")
+def _command() -> None:
+    pass

@@ -1,0 +1,40 @@
+"""Print what a sweep would run, resume and prune, without running it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+
+
+@click.command(name="plan", context_settings={"ignore_unknown_options": True})
+@click.option("-m", "--multirun", is_flag=True, help="Accepted for symmetry: a plan always takes several values.")
+@click.argument("overrides", nargs=-1, type=click.UNPROCESSED)
+def command(multirun: bool, overrides: tuple[str, ...]) -> None:
+    """Print the plan of a sweep without running it or writing anything.
+
+    OVERRIDES are those of the sweep: mechanism=fm,dpba epsilon=0.1,0.8
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from dpbench.sweep.grid import loaded
+    from dpbench.sweep.plan import plan
+
+    planned = plan(loaded(overrides))
+    console = Console(width=None if click.get_text_stream("stdout").isatty() else 120, highlight=False)
+    table = Table(header_style="bold", pad_edge=False)
+    names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))
+    for name in ("state", *names):
+        table.add_column(name, no_wrap=True)
+    for cell in planned.cells:
+        table.add_row(cell.state, *(cell.params.get(name, "") for name in names))
+    console.print(table)
+    for reason in dict.fromkeys(cell.reason for cell in planned.cells if cell.reason):
+        console.print(f"Pruned: {reason}", markup=False)
+    counts = Counter(cell.state for cell in planned.cells)
+    units = planned.units()
+    console.print(
+        f"{counts['run']} cells to run, {counts['pruned']} pruned; {len(units)} work units, about {planned.seconds:.1f} s on one core. "
+        "Cells that the store already holds are not run again."
+    )

@@ -1,0 +1,1 @@
+"""Tables with public bounds, scaling, splits and additive statistics."""

@@ -1,0 +1,50 @@
+"""The geometry of a scaled table: public facts, the only source of sensitivities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Scaling = Literal["box", "ball"]
+TargetKind = Literal["real", "binary"]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What is public about a design matrix: its columns, how they were scaled, what the target can be.
+
+    Under ``box`` scaling numeric columns lie in [-1, 1] and one-hot columns keep 0 and 1; under ``ball`` a row's L2 norm is
+    at most 1. The target lies in [-1, 1] (``real``) or is 0 or 1 (``binary``). The intercept, when there is one, is the
+    first column of the design and holds the constant ``constant``.
+    """
+
+    columns: tuple[str, ...]
+    """The feature columns, without the intercept."""
+    groups: tuple[tuple[int, ...], ...]
+    """The one-hot groups: positions in ``columns``."""
+    intercept: bool
+    scaling: Scaling
+    target: TargetKind
+    constant: float = 1.0
+    half_range: float = 1.0
+    """Half the target's declared range in its own unit: what one scaled unit is worth."""
+
+    @property
+    def features(self) -> int:
+        return len(self.columns)
+
+    @property
+    def dimension(self) -> int:
+        """D: the number of regression coefficients, the intercept's included."""
+        return len(self.columns) + self.intercept
+
+    @cached_property
+    def numeric(self) -> int:
+        """Feature columns outside one-hot groups."""
+        return len(self.columns) - sum(map(len, self.groups))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients' names in order."""
+        return (("intercept",) if self.intercept else ()) + self.columns

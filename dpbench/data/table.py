@@ -1,0 +1,91 @@
+"""A table: the private columns, and the public bounds that are declared for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpbench.errors import Refused, unknown
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Something that reached the result without being paid for: a short name, and why it is one."""
+
+    what: str
+    why: str
+
+
+BOUNDS_FROM_DATA = Leak("bounds_from_data", "the bounds were read from the private rows, which no ε pays for")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and its public bounds; one-hot columns of one attribute carry its name as their group."""
+
+    name: str
+    low: float
+    high: float
+    unit: str = ""
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise Refused(
+                f"The bounds of column {self.name!r} must be two finite numbers, the lower one first. Got [{self.low}, {self.high}] instead."
+            )
+        if self.group is not None and (self.low, self.high) != (0, 1):
+            raise Refused(f"Column {self.name!r} is one-hot, so its bounds must be [0, 1]. Got [{self.low}, {self.high}] instead.")
+
+    @property
+    def attribute(self) -> str:
+        """The attribute it belongs to: its group, or itself."""
+        return self.group or self.name
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features and a target with declared bounds; values outside them are clipped when they are scaled."""
+
+    columns: tuple[Column, ...]
+    target: Column
+    features: np.ndarray
+    response: np.ndarray
+    radius: float | None = None
+    """A declared L2 norm of a feature row, which ball scaling uses instead of the columns' bounds."""
+    leaks: tuple[Leak, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in (*self.columns, self.target)]
+        if len(set(names)) < len(names):
+            raise Refused(f"Column names must differ. Got {', '.join(names)} instead.")
+        for array, width in ((self.features, (len(self.columns),)), (self.response, ())):
+            if array.dtype.kind not in "fiub":
+                raise Refused(f"A table's columns must be numbers. Got the type {array.dtype} instead.")
+            if array.shape[1:] != width or len(array) != len(self.response):
+                raise Refused(f"A table needs {len(self.columns)} feature columns and one target of equal length. Got other shapes.")
+        if len(self.response) < 2 or not self.columns:
+            raise Refused(f"A table needs at least 2 rows and 1 feature. Got {len(self.response)} rows, {len(self.columns)} features.")
+        bad = int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum())
+        if bad:
+            raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
+
+    @property
+    def rows(self) -> int:
+        return len(self.response)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes in order, a one-hot group counted once."""
+        return tuple(dict.fromkeys(column.attribute for column in self.columns))
+
+    def select(self, attributes: Sequence[str]) -> Table:
+        """The table with these attributes only, in the table's order."""
+        for name in attributes:
+            if name not in self.attributes:
+                raise unknown("attribute", name, self.attributes)
+        kept = [index for index, column in enumerate(self.columns) if column.attribute in attributes]
+        return replace(self, columns=tuple(self.columns[index] for index in kept), features=self.features[:, kept])

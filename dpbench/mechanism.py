@@ -1,0 +1,131 @@
+"""The contract of a mechanism: it asks the Curator and returns weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from dpbench.component import Component
+from dpbench.model import Capability, Model, Problem
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Budget, merge
+from dpbench.privacy.noise import Noise
+from dpbench.privacy.query import Query
+
+OK, REPAIRED, FAILED_TEST, DIVERGED = "ok", "repaired", "failed_test", "diverged"
+Status = Literal["ok", "repaired", "failed_test", "diverged"]
+STATUSES: tuple[Status, ...] = ("ok", "repaired", "failed_test", "diverged")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One weight vector a run, and how each run went."""
+
+    weights: np.ndarray
+    """(runs, D)"""
+    status: np.ndarray
+    """(runs,) of ``ok``, ``repaired``, ``failed_test``, ``diverged``."""
+    health: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Further events, by name: (runs,) of booleans, recorded as rates."""
+
+    def __post_init__(self) -> None:
+        weights = np.asarray(self.weights, dtype=float)
+        if weights.ndim != 2:
+            raise ValueError(f"A fit's weights must have the shape (runs, D). Got {weights.shape} instead.")
+        status = np.asarray(self.status)
+        if status.shape != (len(weights),) or not np.isin(status, STATUSES).all():
+            raise ValueError(f"A fit's status must be one of {', '.join(STATUSES)} for each of its {len(weights)} runs.")
+        broken = ~np.isfinite(weights).all(axis=1)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "status", np.where(broken & (status != FAILED_TEST), DIVERGED, status))
+
+    @classmethod
+    def good(cls, weights: np.ndarray) -> Fit:
+        """Weights of runs that all went well."""
+        return cls(weights, np.full(len(weights), OK))
+
+
+@dataclass(frozen=True)
+class Mechanism(Component):
+    """The base class of mechanisms. Subclass it as a frozen dataclass with a ``name``; fields are options.
+
+    Required
+        ``name``; ``guarantee``: a few words for listings (``ε-DP``); ``fit(curator, problem, budget)``.
+
+    Optional
+        ``needs``: the capabilities that a model must have; ``refuses(model)``: why a model is not supported beyond that;
+        ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε).
+
+    A mechanism has no rows, no random generator, no accounting and no loop over runs: a private answer is one call of
+    ``curator.release(query, noise)``, whose arrays carry the runs first. ``curator.geometry`` and ``curator.n`` are public;
+    nothing else is free. Who does not want to think in batches subclasses :class:`OneRunMechanism`.
+
+    The docstring is what users read: what it does in two sentences, the guarantee (definition, neighbours, what is assumed
+    public), the citation, and what the paper got wrong if it did.
+    """
+
+    kind: ClassVar[str] = "mechanism"
+    guarantee: ClassVar[str] = ""
+    needs: ClassVar[frozenset[Capability]] = frozenset()
+    currency: ClassVar[Literal["pure", "approx", "zcdp", "gdp"]] = "pure"
+
+    @abstractmethod
+    def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
+        """One weight vector for each of the curator's runs, within the budget."""
+
+    def refuses(self, model: Model) -> str | None:
+        """Why this mechanism cannot fit the model, as the end of a sentence; None when it can."""
+        return None
+
+    def unsupported(self, model: Model) -> str | None:
+        """The sentence that a pruned cell carries; None when the pair makes sense."""
+        missing = sorted(self.needs - model.provides)
+        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model)
+        return f"{self.name} does not fit {model.name}: {reason}." if reason else None
+
+
+@dataclass(frozen=True)
+class OneRunMechanism(Mechanism):
+    """A mechanism that is written for a single run; the core loops over the runs.
+
+    Implement ``fit_run(curator, problem, budget)``: the same calls, but answers come without the runs' axis (``release``
+    gives a vector) and a single weight vector (D,) is returned, or (weights, status).
+    """
+
+    @abstractmethod
+    def fit_run(self, curator: OneRunCurator, problem: Problem, budget: Budget) -> np.ndarray | tuple[np.ndarray, Status]:
+        """The weight vector of one run: (D,)."""
+
+    def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
+        weights, status, ledgers = [], [], []
+        for run in range(curator.runs):
+            single = curator.one(run)
+            result = self.fit_run(OneRunCurator(single), problem.one(run), budget)
+            vector, state = result if isinstance(result, tuple) else (result, OK)
+            weights.append(np.asarray(vector, dtype=float))
+            status.append(state)
+            ledgers.append(single.ledger)
+        merged = merge(ledgers)
+        curator.ledger.entries[:] = merged.entries
+        for leak in merged.leaks:
+            curator.ledger.leak(leak)
+        return Fit(np.stack(weights), np.array(status))
+
+
+class OneRunCurator:
+    """A curator of one run whose answers have no axis for the runs."""
+
+    def __init__(self, curator: Curator) -> None:
+        self._curator = curator
+        self.geometry = curator.geometry
+        self.n = int(curator.n[0])
+        self.unproven = curator.unproven
+        self.reveal = curator.reveal
+
+    def release(self, query: Query, noise: Noise) -> np.ndarray:
+        """The query's sum with noise: (coefficients,)."""
+        return self._curator.release(query, noise)[0]

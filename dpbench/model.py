@@ -1,0 +1,104 @@
+"""The contract of a model: what is fitted, how it predicts, how it is scored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from dpbench.component import Component
+from dpbench.data.geometry import Geometry, TargetKind
+from dpbench.data.statistics import Sample
+from dpbench.options import option
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.polynomial import Convention, Loss, Polynomial
+from dpbench.quadratic import Quadratic
+
+Capability = Literal["polynomial", "gradient", "weighted", "likelihood"]
+
+
+class Problem(ABC):
+    """A model on one block of runs: its geometry, its n, its penalty fixed. What mechanisms work with.
+
+    Required
+        ``exact(sample)``, ``predict(x, w)``, ``score(weights, sample)``, ``reference(train, test)``.
+
+    Optional, each a capability that lets more mechanisms and attacks run (leave it out and those cells are pruned with a
+    sentence)
+        ``loss``: the row's loss as a polynomial of order 2 (FM and its family: capability ``polynomial``);
+        ``gradient(rows, w)`` and ``curvature(rows, w)`` of a row's loss along x'w (gradient methods: ``gradient``);
+        ``weighted(x, y, weight)``: the fit of weighted rows (DPME, FP: ``weighted``);
+        ``log_likelihood(x, y, w)`` of each row (attacks, Park and Welling's metric: ``likelihood``).
+
+    Arrays carry the runs first: weights are (runs, D), ``n`` is (runs,). ``x`` is a design matrix with its intercept column.
+    """
+
+    loss: ClassVar[Loss | None] = None
+
+    def __init__(self, geometry: Geometry, n: np.ndarray) -> None:
+        self.geometry = geometry
+        self.n = n
+
+    @abstractmethod
+    def exact(self, sample: Sample) -> np.ndarray:
+        """The non-private fit of each run: (runs, D)."""
+
+    @abstractmethod
+    def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Predictions of one weight vector for rows of a design matrix."""
+
+    @abstractmethod
+    def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
+        """Metrics of each run on its test rows, by their public names without ``utility/``: arrays (runs,)."""
+
+    @abstractmethod
+    def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
+        """The same metrics of the predictor that knows only the training target: its mean, or its majority."""
+
+    def one(self, run: int) -> Problem:
+        """The problem of a single run."""
+        single = copy(self)
+        single.n = self.n[run : run + 1]
+        return single
+
+    def polynomial(self, convention: Convention = "monomial") -> Polynomial:
+        """The objective's coefficients as a query."""
+        if self.loss is None:
+            raise ValueError(f"{type(self).__name__} has no polynomial loss.")
+        return Polynomial(self.loss, self.geometry, convention)
+
+    def regularised(self, quadratic: Quadratic) -> Quadratic:
+        """The objective with the smooth part of the model's penalty: before a repair, so that a ridge is not repaired twice."""
+        return quadratic
+
+    def minimise(self, quadratic: Quadratic) -> np.ndarray:
+        """The minimiser of a (regularised, repaired) objective with the rest of the model's penalty: (runs, D)."""
+        return quadratic.minimiser()
+
+
+@dataclass(frozen=True)
+class Model(Component):
+    """The base class of models. Subclass it as a frozen dataclass with a ``name``; fields are options.
+
+    Required
+        ``name``; ``target``: ``real`` or ``binary``; ``prepare(curator)``, which returns the :class:`Problem`. The penalty is
+        fixed there: chosen on the exact data it goes through ``curator.reveal``, and is a leak on the record.
+
+    Optional
+        ``primary``: the metric that tables and figures show first (smaller is better); ``provides``: the capabilities that
+        the problem has. The curator knows the geometry and n; it answers nothing more for free.
+    """
+
+    kind: ClassVar[str] = "model"
+    target: ClassVar[TargetKind] = "real"
+    primary: ClassVar[str] = "rmse"
+    provides: ClassVar[frozenset[Capability]] = frozenset()
+
+    intercept: bool = option(True, help="append a column of ones (its coefficient is not penalised)")
+
+    @abstractmethod
+    def prepare(self, curator: Curator) -> Problem:
+        """The problem of a block of runs."""

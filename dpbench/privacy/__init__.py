@@ -1,0 +1,1 @@
+"""The curator, its noise and its ledger."""

@@ -1,0 +1,178 @@
+"""The Curator: the private rows behind noisy answers. It draws the noise and keeps the ledger.
+
+A mechanism never sees a row. Each private answer is one call, and the call itself writes what it costs, so that the
+accounted ε cannot differ from the noise that was drawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from dpbench.data.geometry import Geometry
+from dpbench.data.statistics import Sample
+from dpbench.data.table import Leak
+from dpbench.privacy.cost import Cost, Nothing, Pure
+from dpbench.privacy.ledger import Budget, Entry, Ledger
+from dpbench.privacy.noise import Law, Noise
+from dpbench.privacy.query import Query
+from dpbench.streams import stream
+
+T = TypeVar("T")
+
+KEPT = 4_000_000
+"""Standard draws kept for the next mechanism or ε, in numbers."""
+
+
+class Draws:
+    """Standard draws keyed by (seed, data, repeat, fold, query, call), shared by all cells of a work unit."""
+
+    def __init__(self, seed: int, identity: str, runs: Sequence[tuple[int, int]]) -> None:
+        self.seed = seed
+        self.identity = identity
+        self.runs = tuple(runs)
+        self._kept: dict[tuple[str, int, str, int], np.ndarray] = {}
+        self._size = 0
+
+    def generator(self, run: int, query: str, call: int) -> np.random.Generator:
+        """One run's stream for one call."""
+        repeat, fold = self.runs[run]
+        return stream(self.seed, self.identity, "noise", repeat, fold, query, call)
+
+    def standard(self, law: Law, query: str, call: int, size: int) -> np.ndarray:
+        """(runs, size) standard draws of a law."""
+        key = (query, call, law.name, size)
+        if key in self._kept:
+            return self._kept[key]
+        drawn = np.stack([law.standard(self.generator(run, query, call), size) for run in range(len(self.runs))])
+        if self._size + drawn.size <= KEPT:
+            self._kept[key] = drawn
+            self._size += drawn.size
+        return drawn
+
+    def one(self, run: int) -> Draws:
+        """The same streams, for a single run."""
+        return Draws(self.seed, self.identity, self.runs[run : run + 1])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call saw and said: kept on the tape of an audited curator only, never in a record."""
+
+    query: str
+    exact: np.ndarray
+    noise: Noise
+    noisy: np.ndarray
+
+
+class Curator:
+    """Answers queries about a block of runs with noise, within a budget.
+
+    Use :meth:`release` for "noise on a sum", :meth:`until` to draw again until the answer is accepted; what is not proven
+    private goes through :meth:`unproven`, what is not private at all through :meth:`reveal`. Both are loud in the ledger.
+    """
+
+    def __init__(self, sample: Sample, draws: Draws, budget: Budget, leaks: Sequence[Leak] = ()) -> None:
+        self._sample = sample
+        self._draws = draws
+        self._calls: Counter[str] = Counter()
+        self.tape: list[Answer] | None = None
+        self.ledger = Ledger(budget, leaks=list(leaks))
+
+    @property
+    def geometry(self) -> Geometry:
+        """Public facts about the design."""
+        return self._sample.geometry
+
+    @property
+    def n(self) -> np.ndarray:
+        """Training rows of each run: public under replace-one."""
+        return self._sample.n
+
+    @property
+    def runs(self) -> int:
+        return self._sample.runs
+
+    def release(self, query: Query, noise: Noise) -> np.ndarray:
+        """The query's sum for each run, with noise: (runs, coefficients)."""
+        self._fits(query, noise)
+        call = self._pay(Entry.of(query.name, noise))
+        exact = query.exact(self._sample)
+        return self._tell(query.name, exact, noise, exact + self._draw(noise, query, call))
+
+    def until(
+        self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw anew until the answer is accepted; ``accept(run, answer)`` decides. Costs twice the noise's ε.
+
+        Zhang et al. 2012, Lemma 5: both the density of an accepted answer and the chance of acceptance move by at most e^ε.
+        With ``max_tries`` the fallback (the last answer) has no such bound, so the entry carries no guarantee.
+        Returns the answers and whether each was accepted.
+        """
+        self._fits(query, noise)
+        cost = noise.cost
+        if not isinstance(cost, Pure):
+            raise ValueError("Drawing until accepted is proven for pure ε only.")
+        paid: Cost = Pure(2 * cost.epsilon) if max_tries is None else Nothing()
+        proof = "Zhang et al. 2012, Lemma 5" if max_tries is None else f"none: the loop is capped at {max_tries} tries"
+        call = self._pay(replace(Entry.of(query.name, noise), cost=paid, proof=proof, sound=max_tries is None))
+        exact = query.exact(self._sample)
+        answers = np.empty((self.runs, query.size))
+        accepted = np.zeros(self.runs, dtype=bool)
+        for run in range(self.runs):
+            scale = noise.scale[run if len(noise.scale) > 1 else 0]
+            generator = self._draws.generator(run, query.name, call)
+            tries = 0
+            while not accepted[run] and (max_tries is None or tries < max_tries):
+                answers[run] = exact[run] + noise.law.shape(noise.law.standard(generator, query.size), scale)
+                accepted[run] = accept(run, answers[run])
+                tries += 1
+        return self._tell(query.name, exact, noise, answers), accepted
+
+    def unproven(
+        self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
+    ) -> np.ndarray:
+        """Published noise whose privacy is not proven: the sampler gets one run's exact answer. Never sound."""
+        call = self._pay(Entry(query.name, claimed, sound=False, proof=f"unproven: {reason}"))
+        exact = query.exact(self._sample)
+        return np.stack([sampler(exact[run], self._draws.generator(run, query.name, call)) for run in range(self.runs)])
+
+    def reveal(self, what: str, compute: Callable[[Sample], T], reason: str) -> T:
+        """Something that is not private at all: the non-private fit, a choice made on the exact data."""
+        self._pay(Entry(what, Nothing(), sound=False, proof=f"not private: {reason}"))
+        return compute(self._sample)
+
+    def leak(self, what: str, why: str) -> None:
+        """Name something that reached the result unpaid."""
+        self.ledger.leak(Leak(what, why))
+
+    def one(self, run: int) -> Curator:
+        """A curator of a single run, with the same streams and a ledger of its own."""
+        return Curator(self._sample.one(run), self._draws.one(run), self.ledger.budget, self.ledger.leaks)
+
+    def _fits(self, query: Query, noise: Noise) -> None:
+        rows, width = noise.scale.shape
+        if rows not in (1, self.runs) or width not in (1, query.size):
+            raise ValueError(
+                f"The noise on {query.name!r} must have scales of shape (1 or {self.runs}, 1 or {query.size}). "
+                f"Got {noise.scale.shape} instead."
+            )
+
+    def _pay(self, entry: Entry) -> int:
+        """Write the entry (refused when it overspends) and count the call."""
+        self.ledger.spend(entry)
+        call = self._calls[entry.query]
+        self._calls[entry.query] += 1
+        return call
+
+    def _draw(self, noise: Noise, query: Query, call: int) -> np.ndarray:
+        return noise.law.shape(self._draws.standard(noise.law, query.name, call, query.size), noise.scale)
+
+    def _tell(self, name: str, exact: np.ndarray, noise: Noise, noisy: np.ndarray) -> np.ndarray:
+        if self.tape is not None:
+            self.tape.append(Answer(name, exact, noise, noisy))
+        return noisy

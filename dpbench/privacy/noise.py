@@ -1,0 +1,149 @@
+"""Noise: a law, its scales, and the bound they rest on. One object describes one joint release."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from dpbench.privacy.cost import Cost, Gdp, Pure, Zcdp
+
+Array = np.ndarray
+
+
+class Law(ABC):
+    """A noise law: how standard draws are made, how a scale shapes them, what a bounded change costs."""
+
+    name: ClassVar[str]
+    norm: ClassVar[Literal["L1", "L2"]]
+
+    @abstractmethod
+    def standard(self, generator: np.random.Generator, size: int) -> Array:
+        """Draws that depend on no scale: shared by every mechanism and every ε."""
+
+    def shape(self, standard: Array, scale: Array) -> Array:
+        """The noise of this scale made of standard draws."""
+        return standard * scale
+
+    @abstractmethod
+    def cost(self, bound: float) -> Cost:
+        """The price when neighbours move the exact answer, divided by the scale, by at most ``bound`` in ``norm``."""
+
+    @abstractmethod
+    def variance(self, scale: Array) -> Array:
+        """The noise's variance: what tests and repairs go by."""
+
+
+class Laplace(Law):
+    """Density exp(-|x| / scale) / (2 scale)."""
+
+    name = "laplace"
+    norm = "L1"
+
+    def standard(self, generator: np.random.Generator, size: int) -> Array:
+        return generator.laplace(size=size)
+
+    def cost(self, bound: float) -> Cost:
+        return Pure(bound)
+
+    def variance(self, scale: Array) -> Array:
+        return 2 * np.square(scale)
+
+
+class Geometric(Law):
+    """The two-sided geometric law: probability proportional to exp(-|x| / scale) on the integers (Ghosh et al. 2009)."""
+
+    name = "geometric"
+    norm = "L1"
+
+    def standard(self, generator: np.random.Generator, size: int) -> Array:
+        return generator.uniform(-1, 1, size=size)
+
+    def shape(self, standard: Array, scale: Array) -> Array:
+        # the tail P[|X| >= k] = 2 a^k / (1 + a) with a = exp(-1 / scale), inverted at a uniform |u|
+        tail = np.maximum(np.abs(standard), np.finfo(float).tiny) * (1 + np.exp(-1 / scale)) / 2
+        return np.copysign(np.floor(-np.log(tail) * scale), standard) + 0.0
+
+    def cost(self, bound: float) -> Cost:
+        return Pure(bound)
+
+    def variance(self, scale: Array) -> Array:
+        a = np.exp(-1 / np.asarray(scale))
+        return np.asarray(2 * a / (1 - a) ** 2)
+
+
+class Gaussian(Law):
+    """The normal law; ``scale`` is its standard deviation. Costs μ = bound in GDP, which is exact."""
+
+    name = "gaussian"
+    norm = "L2"
+
+    def standard(self, generator: np.random.Generator, size: int) -> Array:
+        return generator.standard_normal(size)
+
+    def cost(self, bound: float) -> Cost:
+        return Gdp(bound)
+
+    def variance(self, scale: Array) -> Array:
+        return np.square(scale)
+
+
+class ConcentratedGaussian(Gaussian):
+    """The normal law, counted in zCDP: ρ = bound² / 2 (Bun and Steinke 2016, Proposition 1.6)."""
+
+    def cost(self, bound: float) -> Cost:
+        return Zcdp(bound * bound / 2)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """One joint release: ``bound`` is the supremum of ‖change / scale‖ over neighbours, in the law's norm."""
+
+    law: Law
+    scale: Array
+    """(1 | runs, 1 | coefficients)"""
+    bound: float
+    proof: str
+
+    def __post_init__(self) -> None:
+        scale = np.atleast_1d(np.asarray(self.scale, dtype=float))
+        scale = scale[None] if scale.ndim == 1 else scale
+        if not (np.isfinite(scale).all() and (scale > 0).all()):
+            raise ValueError("A noise's scales must be finite and positive.")
+        if not (np.isfinite(self.bound) and self.bound > 0):
+            raise ValueError(f"A noise's bound must be finite and positive. Got {self.bound} instead.")
+        scale.flags.writeable = False
+        object.__setattr__(self, "scale", scale)
+
+    @property
+    def cost(self) -> Cost:
+        return self.law.cost(float(self.bound))
+
+    @property
+    def sensitivity(self) -> float | None:
+        """In the answer's own unit; None where coefficients have scales of their own."""
+        low, high = float(self.scale.min()), float(self.scale.max())
+        return float(self.bound) * high if low == high else None
+
+
+def laplace(sensitivity: float, epsilon: float, proof: str) -> Noise:
+    """Laplace noise for an L1 sensitivity: scale = sensitivity / ε (Dwork et al. 2006)."""
+    return Noise(Laplace(), np.array([sensitivity / epsilon]), epsilon, proof)
+
+
+def geometric(sensitivity: int, epsilon: float, proof: str) -> Noise:
+    """Two-sided geometric noise for integer answers with an L1 sensitivity."""
+    return Noise(Geometric(), np.array([sensitivity / epsilon]), epsilon, proof)
+
+
+def gaussian(sensitivity: float, mu: float, proof: str) -> Noise:
+    """Gaussian noise for an L2 sensitivity: standard deviation = sensitivity / μ, which is μ-GDP."""
+    return Noise(Gaussian(), np.array([sensitivity / mu]), mu, proof)
+
+
+def concentrated(sensitivity: float, rho: float, proof: str) -> Noise:
+    """Gaussian noise for an L2 sensitivity, paid in ρ: standard deviation = sensitivity / sqrt(2ρ)."""
+    bound = float(np.sqrt(2 * rho))
+    return Noise(ConcentratedGaussian(), np.array([sensitivity / bound]), bound, proof)

@@ -1,0 +1,215 @@
+"""The polynomial objective of the functional mechanism: its coefficients, their sensitivities, the way back to a quadratic.
+
+A model's loss, exact or truncated at order 2, is for each row
+
+    constant(y) + curvature · (x'w)² + slope(y) · x'w,        slope(y) = slope[0] + slope[1] · y.
+
+Linear regression has curvature 1 and slope -2y, logistic regression curvature 1/8 and slope ½ - y (Zhang et al. 2012, sections
+4.2 and 5.1; the printed minus sign of the quadratic term is a typo). The constant is never needed and never noised;
+neither are coefficients that are public under replace-one neighbours: the intercept's own (it is n) and the products of
+two columns of one one-hot group (they are 0).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from dpbench.data.geometry import Geometry
+from dpbench.data.scaling import Rows
+from dpbench.data.statistics import Sample
+from dpbench.privacy.noise import Noise
+from dpbench.privacy.query import Query
+from dpbench.quadratic import Quadratic
+
+Convention = Literal["monomial", "matrix", "code"]
+Sensitivity = Literal["paper", "code", "tight"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A row's loss up to order 2, with the bounds its sensitivities need."""
+
+    curvature: float
+    slope: tuple[float, float]
+    printed_slope: float
+    """The bound on |slope| that the paper uses: 2 (linear), 3/2 (logistic, where ½ would do)."""
+    printed_constant: float
+    """The bound on the constant that the paper counts: 1 (linear: y²), 0 (logistic: log 2 does not move)."""
+
+    def largest_slope(self, geometry: Geometry) -> float:
+        """The supremum of |slope(y)| over the target's range."""
+        ends = (-1.0, 1.0) if geometry.target == "real" else (0.0, 1.0)
+        return max(abs(self.slope[0] + self.slope[1] * y) for y in ends)
+
+
+@dataclass(frozen=True)
+class Polynomial(Query):
+    """The coefficients of the summed objective as one query; ``convention`` says which numbers are released.
+
+    ``monomial``: one number a monomial w_j w_l and w_j (Zhang et al. 2012, Algorithm 1);
+    ``matrix``: the upper triangle of M and c (their section 6.1);
+    ``code``: all D × D entries of M, made symmetric afterwards (the authors' program).
+    """
+
+    loss: Loss
+    geometry: Geometry
+    convention: Convention = "monomial"
+    name: str = "objective"
+
+    def __post_init__(self) -> None:
+        if self.convention not in get_args(Convention):
+            raise ValueError(f"The convention must be one of {', '.join(get_args(Convention))}. Got {self.convention!r} instead.")
+
+    # -- the coefficients ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The released entries (j, l) of M."""
+        size = self.geometry.dimension
+        j, l = np.indices((size, size)).reshape(2, -1)
+        keep = np.ones(size * size, dtype=bool) if self.convention == "code" else j <= l
+        if self.geometry.intercept:
+            keep &= (j > 0) | (l > 0)
+        group = np.full(size, -1)
+        for number, members in enumerate(self.geometry.groups):
+            group[np.array(members) + self.geometry.intercept] = number
+        keep &= (j == l) | (group[j] < 0) | (group[j] != group[l])
+        return j[keep], l[keep]
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """What each entry of X'X is multiplied with to be the released number."""
+        j, l = self._pairs
+        both = 2.0 if self.convention == "monomial" else 1.0
+        return self.loss.curvature * np.where(j == l, 1.0, both)
+
+    @property
+    def size(self) -> int:
+        return len(self._pairs[0]) + self.geometry.dimension
+
+    @property
+    def quadratic_size(self) -> int:
+        """The released numbers that belong to M: they come first."""
+        return len(self._pairs[0])
+
+    def contribution(self, rows: Rows, run: int) -> np.ndarray:
+        j, l = self._pairs
+        x = rows.x
+        slope = self.loss.slope[0] + self.loss.slope[1] * rows.y
+        return np.concatenate([self._weights * x[:, j] * x[:, l], slope[:, None] * x], axis=1)
+
+    def exact(self, sample: Sample) -> np.ndarray:
+        moments = sample.moments
+        j, l = self._pairs
+        linear = self.loss.slope[0] * moments.x + self.loss.slope[1] * moments.xy
+        return np.concatenate([self._weights * moments.xx[:, j, l], linear], axis=1)
+
+    def quadratic(self, coefficients: np.ndarray, n: np.ndarray) -> Quadratic:
+        """The objective of released coefficients, with the public ones put back."""
+        j, l = self._pairs
+        size = self.geometry.dimension
+        matrix = np.zeros((*coefficients.shape[:-1], size, size))
+        entries = coefficients[..., : self.quadratic_size]
+        if self.convention == "monomial":
+            entries = np.where(j == l, entries, entries / 2)
+        matrix[..., j, l] = entries
+        if self.convention == "code":
+            matrix = (matrix + np.swapaxes(matrix, -1, -2)) / 2
+        else:
+            matrix[..., l, j] = entries
+        if self.geometry.intercept:
+            matrix[..., 0, 0] = self.loss.curvature * self.geometry.constant**2 * n
+        return Quadratic(matrix, coefficients[..., self.quadratic_size :])
+
+    def scales(self, quadratic: float, linear: float) -> np.ndarray:
+        """One scale for the coefficients of M and one for those of c, laid out as the query is."""
+        return np.concatenate([np.full(self.quadratic_size, quadratic), np.full(self.geometry.dimension, linear)])
+
+    def off_diagonal_std(self, noise: Noise) -> np.ndarray:
+        """The standard deviation of M's off-diagonal entries under a noise, the largest of each run (at D = 1: of its entry)."""
+        variance = np.broadcast_to(noise.law.variance(noise.scale), (len(noise.scale), self.size))[:, : self.quadratic_size]
+        j, l = self._pairs
+        quadratic = variance[:, j != l]
+        if not quadratic.size:
+            return np.asarray(np.sqrt(variance.max(axis=1)))
+        # a monomial's coefficient is twice the entry; the program's two draws are averaged
+        share = {"monomial": 0.25, "matrix": 1.0, "code": 0.5}[self.convention]
+        return np.asarray(np.sqrt(share * quadratic.max(axis=1)))
+
+    # -- the sensitivities -----------------------------------------------------------------------------------------
+
+    def l1_bound(self, sensitivity: Sensitivity, quadratic: float = 1.0, linear: float = 1.0) -> float:
+        """sup ‖change / scale‖₁ over replace-one neighbours, for one scale on M's coefficients and one on c's."""
+        bounds = {"paper": self._paper, "code": self._code, "tight": self._tight}
+        return bounds[sensitivity](self.loss.curvature / quadratic, 1 / linear)
+
+    def proof(self, sensitivity: Sensitivity) -> str:
+        return {
+            "paper": "twice the largest L1 norm of a row's coefficients, as printed (Zhang et al. 2012, Lemma 1 and section 4.2)",
+            "code": "twice the largest L1 norm of a row's coefficients, the constant left out (the authors' program)",
+            "tight": "the supremum over replace-one neighbours in this geometry (dpbench, docs/sensitivities.md)",
+        }[sensitivity]
+
+    def _paper(self, curvature: float, per_linear: float) -> float:
+        # 2(D+1)^2 linear, D^2/4 + 3D logistic
+        return self._code(curvature, per_linear) + 2 * self.loss.printed_constant
+
+    def _code(self, curvature: float, per_linear: float) -> float:
+        # 2D^2 + 4D linear, D^2/4 + 3D logistic
+        size = self.geometry.dimension
+        return 2 * (curvature * size**2 + self.loss.printed_slope * per_linear * size)
+
+    def _tight(self, curvature: float, per_linear: float) -> float:
+        slope = self.loss.largest_slope(self.geometry) * per_linear
+        return self._ball(curvature, slope) if self.geometry.scaling == "ball" else self._box(curvature, slope)
+
+    def _box(self, curvature: float, slope: float) -> float:
+        """With u = (z + z')/2, v = (z - z')/2, |u_j| + |v_j| <= 1, every change is 2(u_j v_l + v_j u_l).
+
+        The p = sum |u_j| over the m numeric columns decides: products of different columns give 2(UV - sum u_j v_j), each
+        counted ``twice`` or once, squares give 4 sum u_j v_j <= 4 p(m - p)/m, the linear part 2 slope max(U, V), where
+        U = p + intercept and V = m - p. The sum is concave in p on either side of U = V.
+        """
+        twice = 1.0 if self.convention == "matrix" else 2.0
+        m, constant, groups = self.geometry.numeric, float(self.geometry.intercept), len(self.geometry.groups)
+
+        def change(p: float) -> float:
+            u, v = p + constant, m - p
+            squares = p * (m - p) / m if m else 0.0
+            return curvature * (2 * twice * (u * v - squares) + 4 * squares) + 2 * slope * max(u, v)
+
+        # stationary points of the two branches, then their ends
+        bend = twice - (twice - 2) / m if m else 1.0
+        points = [0.0, float(m), (m - constant) / 2]
+        for sign in (1.0, -1.0):
+            middle = twice * (m - constant) - (twice - 2) + sign * slope / curvature
+            points.append(middle / (2 * bend))
+        numeric = max(change(min(max(p, 0.0), float(m))) for p in points)
+        # one-hot columns hold 0 or 1, one 1 a group: a change of level moves two columns
+        across = 2 * twice * groups * (m + constant)
+        within = 2 * groups + twice * groups * (groups - 1)
+        return numeric + curvature * (across + within) + 2 * slope * groups
+
+    def _ball(self, curvature: float, slope: float) -> float:
+        """max over c = <x, x'> of curvature · D sqrt(2(1 - c²)) + slope · sqrt(2D(1 + c)): Cauchy-Schwarz on the two blocks."""
+        size = self.geometry.dimension
+        # the upper triangle alone counts half of the off-diagonal, and all of the diagonal (at most 2)
+        part, rest = (0.5, 1.0) if self.convention == "matrix" else (1.0, 0.0)
+
+        def change(c: float) -> float:
+            square = curvature * (part * size * math.sqrt(2 * (1 - c * c)) + rest)
+            return square + slope * math.sqrt(2 * size * (1 + c))
+
+        low, high = 0.0, 1.0  # concave in c on [0, 1]; for c < 0 both terms are below their values at -c
+        for _ in range(200):
+            third = (high - low) / 3
+            if change(low + third) < change(high - third):
+                low += third
+            else:
+                high -= third
+        return change((low + high) / 2) * (1 + 1e-12)

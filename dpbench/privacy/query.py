@@ -1,0 +1,36 @@
+"""A query: a sum over rows, asked of the Curator and never of the rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from dpbench.data.scaling import Rows
+from dpbench.data.statistics import Sample
+
+
+class Query(ABC):
+    """A sum over rows of a vector-valued contribution.
+
+    ``name`` names the noise stream: two mechanisms that ask under one name meet the same standard noise. A query without
+    ``state`` is additive and summed once for all folds, mechanisms and ε, so it must be hashable by its content (a frozen
+    dataclass). A query with a state per run (``state[run]``) is summed over each run's own rows.
+    """
+
+    name: str
+    state: ClassVar[np.ndarray | None] = None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers an answer has."""
+
+    @abstractmethod
+    def contribution(self, rows: Rows, run: int) -> np.ndarray:
+        """What each row adds: (rows, size)."""
+
+    def exact(self, sample: Sample) -> np.ndarray:
+        """The exact answer for each run: (runs, size). Override it where moments give it faster."""
+        return sample.sums(self)

@@ -1,0 +1,70 @@
+"""Sweeps from Python: the command line's names as keywords, a tidy DataFrame as the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpbench.errors import Refused
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, **grid: Any) -> pandas.DataFrame:
+    """Run every combination and return one row a cell: its parameters, tags and metrics by their public names.
+
+    Keywords are the command line's keys: ``sweep(mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], dataset="wine")``. A list is
+    swept, anything else is fixed; a tuple is a value that is itself a list. Keys with a dot go into the first argument:
+    ``sweep({"mechanism.ridge": [2, 4], "splits.repeats": 10}, mechanism="fm")``. With ``record=False`` nothing is written.
+    """
+    from dpbench.sweep.grid import loaded
+    from dpbench.sweep.plan import plan
+
+    asked = {**(options or {}), **grid}
+    overrides = [f"{key}={_text(value)}" for key, value in asked.items()]
+    points = loaded(overrides)
+    return frame(points, plan(points), overrides, record)
+
+
+def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pandas.DataFrame:
+    import pandas
+
+    from dpbench.sweep.execute import Outcome, Tracking, execute, rows_of, run_cells
+    from dpbench.sweep.engines import engine_named
+
+    config = points[0].config
+    if record:
+        tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
+        outcome = execute(planned, tracking, config["engine"], sweep=True, rerun=bool(config["rerun"]), command=["-m", *overrides])
+    else:
+        records: dict[str, Any] = {}
+        engine = engine_named(config["engine"]["name"], config["engine"]["workers"], planned.seconds)
+        run_cells(planned, engine, lambda done: records.__setitem__(done.key, done))
+        outcome = Outcome(tuple(rows_of(planned, records, {})))
+    table = [{"state": row.state, "reason": row.reason, **row.params, **row.tags, **row.metrics} for row in outcome.rows]
+    result = pandas.DataFrame(table)
+    for column in ("epsilon", "delta"):
+        result[column] = pandas.to_numeric(result[column])
+    return result
+
+
+def _text(value: Any) -> str:
+    """A Python value in the grammar of the command line."""
+    if isinstance(value, list):
+        if not value:
+            raise Refused("A swept list must hold at least one value. Got an empty list instead.")
+        return ",".join(map(_text, value))
+    if isinstance(value, tuple):
+        return "[" + ",".join(map(_text, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{_text(item)}" for key, item in value.items()) + "}"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = str(value)
+    simple = all(letter.isalnum() or letter in "_-./:@%+" for letter in text) and text
+    return text if simple else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

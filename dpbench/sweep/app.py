@@ -1,0 +1,133 @@
+"""The Hydra application: one cell without ``-m``, a sweep with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from dpbench.errors import Refused, near_names
+from dpbench.report.rows import Row
+from dpbench.sweep.grid import COMPONENTS, Axis, Point, loaded, parse
+from dpbench.sweep.plan import plan, refuse_pruned
+from dpbench.sweep.store import register, register_sweeper
+
+CONFIG = "pkg://dpbench.conf"
+FLAGS = {
+    **dict.fromkeys(("-m", "--multirun", "-r", "--resolve", "--hydra-help", "--shell-completion", "-sc", "--info"), False),
+    **dict.fromkeys(("--cfg", "-c", "--config-dir", "-cd", "--config-name", "-cn", "--package", "-p"), True),
+}
+"""Hydra's flags that make sense here, and whether a value follows."""
+
+
+@dataclass
+class _Result:
+    """What a job said: Hydra hands nothing back to the caller of its decorator."""
+
+    exit_code: int = 0
+    error: BaseException | None = None
+
+
+result = _Result()
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run what the overrides ask for; the result is the exit code."""
+    import hydra
+
+    flags, overrides = _split(argv)
+    multirun = bool({"-m", "--multirun"} & set(flags))
+    register()
+    register_sweeper()
+    if not {"--config-dir", "-cd", "--config-name", "-cn", "--hydra-help"} & set(flags):
+        _check(overrides, multirun)
+    if multirun:
+        overrides = [_for_the_sweeper(text, axis) for text, axis in zip(overrides, parse(overrides), strict=True)]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us, which knows how to say them
+    before = sys.argv
+    sys.argv = ["dpbench", *flags, *overrides]
+    result.exit_code, result.error = 0, None
+    try:
+        hydra.main(config_path=CONFIG, config_name="config", version_base="1.3")(job)()
+    finally:
+        sys.argv = before
+    if result.error is not None:
+        raise result.error
+    return result.exit_code
+
+
+def job(config: DictConfig) -> None:
+    """One Hydra job: one cell, run and recorded by itself."""
+    try:
+        plain: Any = OmegaConf.to_container(config, resolve=True)
+        planned = plan([Point(plain, {})])
+        refuse_pruned(planned)
+        finish(planned, plain, sweep=False, command=sys.argv[1:])
+    except (Refused, KeyboardInterrupt) as error:
+        result.error = error  # Hydra would print a line of its own before it raised it again
+
+
+def finish(planned: Any, config: dict[str, Any], *, sweep: bool, command: Sequence[str]) -> None:
+    """Run a plan, print its table, and say how to open the runs."""
+    from dpbench.report.table import print_table
+    from dpbench.sweep.execute import Tracking, execute
+
+    tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
+    outcome = execute(planned, tracking, config["engine"], sweep=sweep, rerun=bool(config["rerun"]), command=command)
+    print_table(outcome.rows)
+    print(_counted(outcome.rows))
+    print(f"Open the runs: {_ui(tracking.uri, tracking.experiment)}")
+    result.exit_code = max(result.exit_code, outcome.exit_code)
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    """How many cells ran, and how many did not and why."""
+    words = {"run": "run", "resumed": "already recorded (rerun=true runs them again)", "failed": "FAILED", "pruned": "pruned"}
+    counts = {state: sum(row.state == state for row in rows) for state in words}
+    return "Cells: " + ", ".join(f"{count} {words[state]}" for state, count in counts.items() if count or state == "run") + "."
+
+
+def _ui(uri: str | None, experiment: str) -> str:
+    options = [f"--uri {uri}"] if uri else []
+    options += [f"--experiment {experiment}"] if experiment != "dpbench" else []
+    return " ".join(["python -m dpbench ui", *options])
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Flags with their values, and overrides."""
+    flags: list[str] = []
+    overrides: list[str] = []
+    rest = iter(argv)
+    for argument in rest:
+        if not argument.startswith("-"):
+            overrides.append(argument)
+            continue
+        name, equals, _ = argument.partition("=")
+        if name not in FLAGS:
+            raise Refused(f"There is no flag {name!r}.{near_names(name, FLAGS)}")
+        flags.append(argument)
+        if FLAGS[name] and not equals:
+            flags += [value for value in [next(rest, None)] if value is not None]
+    return flags, overrides
+
+
+def _check(overrides: Sequence[str], multirun: bool) -> None:
+    """Expand the grid before Hydra does, for errors that name what is allowed."""
+    if not multirun:
+        for text, axis in zip(overrides, parse(overrides), strict=True):
+            if axis.swept:
+                raise Refused(f"{text!r} gives several values: add -m to sweep them.")
+    loaded(overrides)
+
+
+def _for_the_sweeper(text: str, axis: Axis) -> str:
+    """A component's option as a sweep of one value: Hydra leaves those to the sweeper, which knows whose option it is."""
+    component, dot, _ = axis.key.partition(".")
+    if dot and component in COMPONENTS and len(axis.values) == 1:
+        key, _, value = text.partition("=")
+        return f"{key}=choice({value})"
+    return text

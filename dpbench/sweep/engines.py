@@ -1,0 +1,160 @@
+"""Engines: where work units run. One loop over ``concurrent.futures``; an engine says how to start and what a death looks like."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dpbench.errors import Refused, unknown
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+
+ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class Died:
+    """A worker died while it ran this unit, or the unit could not be sent or answered."""
+
+    reason: str
+
+
+class Engine:
+    """Where units run: in this process, unless a subclass says otherwise."""
+
+    slots = 1
+    """Units in flight: what bounds memory, and what one death can touch."""
+    reopens = False
+    """Whether a new executor is needed after a death."""
+
+    def open(self) -> Executor:
+        return _Inline()
+
+    def died(self, error: BaseException) -> bool:
+        """Whether this error means that a worker died, and not that the unit failed."""
+        return False
+
+    def close(self, executor: Executor, interrupted: bool) -> None:
+        executor.shutdown(wait=not interrupted, cancel_futures=True)
+
+
+class Local(Engine):
+    """Processes on this machine, each with one BLAS thread."""
+
+    reopens = True
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.slots = workers + 1
+
+    def open(self) -> Executor:
+        # spawned, not forked: a fork copies the threads' locks, and nothing else is the same on every system
+        return ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"), _prepare_worker)
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenProcessPool)
+
+    def close(self, executor: Executor, interrupted: bool) -> None:
+        if interrupted:
+            for process in multiprocessing.active_children():
+                process.terminate()
+        super().close(executor, interrupted)
+
+
+def engine_named(name: str, workers: Any, seconds: float) -> Engine:
+    """The engine of a configuration; ``seconds`` is what the whole work is expected to take on one core."""
+    cores = _cores()
+    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 1024):
+        raise Refused(f"The 'engine.workers' key must be an int in the range [1, 1024] or null. Got {workers!r} instead.")
+    engines: dict[str, Callable[[], Engine]] = {
+        "serial": Engine,
+        "local": lambda: Local(workers or cores),
+        "auto": lambda: Local(workers or cores) if (workers or cores) > 1 and seconds > WORTH_STARTING else Engine(),
+    }
+    if name not in engines:
+        raise unknown("engine", name, engines)
+    return engines[name]()
+
+
+WORTH_STARTING = 4.0
+"""Starting processes and loading the data in each costs about a second: below this much work it does not pay."""
+
+
+def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -> Iterator[tuple[Unit, Result | Died]]:
+    """Every unit with its result, as they come. A dead worker costs its own unit only.
+
+    When a worker dies, nobody knows whose fault it was: the units in flight are run again one at a time, and the one that
+    kills its worker alone is given up.
+    """
+    waiting = deque((unit, 1) for unit in units)
+    suspects: deque[tuple[Unit, int]] = deque()
+    flying: dict[Future[Result], tuple[Unit, int]] = {}
+    executor = engine.open()
+    interrupted = True
+    try:
+        while waiting or suspects or flying:
+            while (suspects and not flying) or (not suspects and waiting and len(flying) < engine.slots):
+                unit, attempt = suspects.popleft() if suspects else waiting.popleft()
+                try:
+                    flying[executor.submit(task, unit)] = unit, attempt
+                except BaseException as error:
+                    if not engine.died(error):
+                        raise
+                    suspects.append((unit, attempt))
+                    executor = engine.open()
+            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            broken = False
+            for future in done:
+                unit, attempt = flying.pop(future)
+                error = future.exception()
+                if error is None:
+                    yield unit, future.result()
+                elif not engine.died(error):
+                    yield unit, Died(f"{type(error).__name__}: {error}")
+                elif attempt >= ATTEMPTS:
+                    broken = True
+                    yield unit, Died("the worker process died while it ran this cell, twice")
+                else:
+                    broken = True
+                    suspects.append((unit, attempt + 1))
+            if broken and engine.reopens:
+                suspects.extend((unit, attempt + 1) for unit, attempt in flying.values())
+                flying.clear()
+                engine.close(executor, interrupted=True)
+                executor = engine.open()
+        interrupted = False
+    finally:
+        engine.close(executor, interrupted)
+
+
+class _Inline(Executor):
+    """Runs a call at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # handed to the caller, as any executor does
+            future.set_exception(error)
+        return future
+
+
+def _prepare_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1

@@ -1,0 +1,168 @@
+"""Run a plan: units to the engine, parts to records, records to the one writer."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpbench.bench.record import Record
+from dpbench.bench.summary import record_of
+from dpbench.bench.unit import Part, Unit, run_unit
+from dpbench.report.figures import error_against_epsilon
+from dpbench.report.note import FIGURE, note
+from dpbench.report.rows import Row
+from dpbench.sweep.engines import Died, Engine, engine_named, run
+from dpbench.sweep.plan import Plan, Planned
+from dpbench.tracking.store import open_store
+from dpbench.tracking.view import save_view
+from dpbench.tracking.writer import Writer
+
+OK, FAILED = 0, 1
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """Where records go."""
+
+    uri: str | None
+    experiment: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a plan: a row a cell, in the order of the command."""
+
+    rows: tuple[Row, ...]
+    store: str = ""
+    """The store's address, as it may be printed."""
+    records: tuple[Record, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return FAILED if any(row.state == "failed" for row in self.rows) else OK
+
+
+def execute(plan: Plan, tracking: Tracking, engine: Mapping[str, Any], *, sweep: bool, rerun: bool, command: Sequence[str]) -> Outcome:
+    """Run what is not recorded yet, record it, and answer with every cell of the plan.
+
+    A sweep has a parent run with a note, the plan and all records; a single cell stands alone. The engine is chosen and the
+    store is opened before anything runs, so that a wrong request writes nothing.
+    """
+    engine_named(str(engine["name"]), engine["workers"], 0.0)
+    with open_store(tracking.uri, tracking.experiment) as store, Writer(store) as writer:
+        ids = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run if planned.cell])
+        found = {key: store.client.get_run(run_id).data for key, run_id in ids.items()}
+        plan = plan.resumed(found)
+        chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
+        text = shlex.join(["python", "-m", "dpbench", *command])
+        tags = {"dpbench.command": text}
+        parent = writer.open_sweep(plan.key, _title(plan), tags, f"`{text}`\n\nStill running.") if sweep else None
+        save_view(store)
+        records: dict[str, Record] = {}
+
+        def keep(record: Record) -> None:
+            writer.write(record, parent)
+            records[record.key] = record
+
+        try:
+            run_cells(plan, chosen, keep)
+        except BaseException:
+            if parent:
+                writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
+            raise
+        rows = rows_of(plan, records, found)
+        if parent:
+            _close(writer, parent, rows, text)
+        return Outcome(tuple(rows), store.shown, tuple(records.values()))
+
+
+def run_cells(plan: Plan, engine: Engine, keep: Callable[[Record], None]) -> None:
+    """Run the plan's units and hand over each cell's record when its last block is in."""
+    planned = {one.cell.key: one for one in plan.to_run if one.cell}
+    parts: dict[str, list[Part]] = {key: [] for key in planned}
+    with _Progress(len(planned)) as progress:
+        for unit, result in run(engine, run_unit, plan.units()):
+            for part in _died(unit, result) if isinstance(result, Died) else result:
+                parts[part.key].append(part)
+                one = planned[part.key]
+                assert one.cell is not None
+                if sum(len(done.repeats) for done in parts[part.key]) == one.cell.splits.repeats:
+                    keep(record_of(one.cell, parts.pop(part.key), one.params, one.tags or {}, one.primary))
+                    progress.advance()
+
+
+def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Any]) -> list[Row]:
+    """A row for every cell of the plan."""
+    rows = []
+    for planned in plan.cells:
+        if planned.cell is None:
+            rows.append(Row("pruned", planned.params, reason=planned.reason))
+        elif planned.state == "resumed":
+            old = found[planned.cell.key]
+            rows.append(Row("resumed", planned.params, old.tags, old.metrics, planned.primary))
+        elif planned.cell.key in records:
+            rows.append(_row(planned, records[planned.cell.key]))
+    return rows
+
+
+def _row(planned: Planned, record: Record) -> Row:
+    state = "run" if record.status == "ok" else "failed"
+    return Row(state, planned.params, record.tags, record.metrics, planned.primary, record.error)  # type: ignore[arg-type]
+
+
+def _died(unit: Unit, died: Died) -> list[Part]:
+    return [Part(cell.key, unit.repeats, error=died.reason) for cell in unit.cells]
+
+
+def _title(plan: Plan) -> str:
+    cells = plan.cells
+    axes = [sorted({planned.params[kind] for planned in cells}) for kind in ("mechanism", "model", "dataset")]
+    return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {len(cells)} cells"
+
+
+def _close(writer: Writer, parent: str, rows: Sequence[Row], command: str) -> None:
+    """The parent's note and artifacts: the report, the plan, all records."""
+    import pandas
+
+    with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
+        folder = Path(name)
+        figure = error_against_epsilon(rows, (folder / FIGURE).with_suffix(""))
+        (folder / "report").mkdir(exist_ok=True)
+        table = pandas.DataFrame([{"state": row.state, **row.params, **row.tags, **row.metrics} for row in rows])
+        table.to_csv(folder / "report" / "summary.csv", index=False)
+        table.to_parquet(folder / "records.parquet", index=False)
+        with (folder / "plan.csv").open("w", newline="", encoding="utf-8") as file:
+            names = list(dict.fromkeys(key for row in rows for key in row.params))
+            out = csv.writer(file)
+            out.writerow(["state", "why", *names])
+            out.writerows([row.state, row.reason, *(row.params.get(key, "") for key in names)] for row in rows)
+        ended = "FAILED" if any(row.state == "failed" for row in rows) else "FINISHED"
+        writer.close_sweep(parent, ended, note(rows, command, parent, figure), folder)  # type: ignore[arg-type]
+
+
+class _Progress:
+    """A line on the terminal that says how many cells are done."""
+
+    def __init__(self, cells: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=Console(file=sys.stderr), disable=not cells)
+        self._task = self._progress.add_task("cells", total=cells)
+
+    def __enter__(self) -> _Progress:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def advance(self) -> None:
+        self._progress.advance(self._task)

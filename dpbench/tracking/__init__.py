@@ -1,0 +1,1 @@
+"""Records as MLflow runs, written by the parent process alone."""

@@ -1,0 +1,1 @@
+"""Attacks that ship with dpbench."""

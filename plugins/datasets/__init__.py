@@ -1,0 +1,1 @@
+"""Datasets that ship with dpbench."""

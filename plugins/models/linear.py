@@ -1,0 +1,85 @@
+"""Linear regression by least squares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpbench.data.statistics import Sample
+from dpbench.hooks import hookimpl
+from dpbench.model import Capability, Model, Problem
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.polynomial import Loss
+from dpbench.quadratic import Quadratic
+
+
+class LeastSquares(Problem):
+    """The summed squared error; scored from the moments of the test rows alone."""
+
+    loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
+
+    def exact(self, sample: Sample) -> np.ndarray:
+        moments = sample.moments
+        return self.minimise(self.regularised(Quadratic(moments.xx, -2 * moments.xy)))
+
+    def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.asarray(x @ weights)
+
+    def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
+        moments = test.moments
+        quadratic = np.einsum("ri,rij,rj->r", weights, moments.xx, weights)
+        squares = moments.yy - 2 * np.einsum("ri,ri->r", weights, moments.xy) + quadratic
+        return _metrics(squares, test)
+
+    def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
+        mean = train.moments.y / train.moments.n
+        moments = test.moments
+        return _metrics(moments.yy - 2 * mean * moments.y + mean**2 * moments.n, test)
+
+    def gradient(self, rows: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """d loss / d x'w of each row."""
+        return np.asarray(2 * (rows @ weights - y))
+
+    def curvature(self, rows: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """d² loss / d (x'w)² of each row."""
+        return np.full(len(y), 2.0)
+
+    def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """The fit of weighted rows."""
+        scaled = x * weight[:, None]
+        return self.minimise(self.regularised(Quadratic(x.T @ scaled, -2 * (scaled.T @ y))))
+
+    def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
+        """Log density of each row's target under normal errors of a given variance."""
+        return np.asarray(-0.5 * (np.square(y - x @ weights) / variance + np.log(2 * np.pi * variance)))
+
+
+@dataclass(frozen=True)
+class Linear(Model):
+    """Ordinary least squares on the scaled target.
+
+    Minimises the sum of (y - x'w)². Metrics: mse, rmse and r2 on the scaled target, rmse_raw in the target's own unit.
+    """
+
+    name: ClassVar[str] = "linear"
+    provides: ClassVar[frozenset[Capability]] = frozenset({"polynomial", "gradient", "weighted", "likelihood"})
+
+    def prepare(self, curator: Curator) -> Problem:
+        return LeastSquares(curator.geometry, curator.n)
+
+
+@hookimpl
+def dpbench_models() -> list[type[Model]]:
+    return [Linear]
+
+
+def _metrics(squares: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
+    moments = test.moments
+    mse = np.maximum(squares, 0.0) / moments.n
+    around_mean = np.maximum(moments.yy - moments.y**2 / moments.n, 0.0) / moments.n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r2 = np.where(around_mean > 0, 1 - mse / around_mean, np.nan)
+    rmse = np.sqrt(mse)
+    return {"mse": mse, "rmse": rmse, "rmse_raw": rmse * test.geometry.half_range, "r2": r2}

@@ -1,0 +1,123 @@
+"""Small helpers that several test modules share: components by name, tables, rows, curators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.data.geometry import Geometry
+from dpbench.data.scaling import Rows
+from dpbench.data.statistics import Moments, Sample, WholeSample
+from dpbench.data.table import Column, Table
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.query import Query
+from dpbench.registry import registry
+
+
+class Repeated(Sample):
+    """The same rows in every run: what a test of the noise wants."""
+
+    def __init__(self, rows: Rows, runs: int) -> None:
+        self._single = WholeSample(rows)
+        self.runs = runs
+        self.geometry = rows.geometry
+
+    @property
+    def n(self) -> np.ndarray:
+        return np.repeat(self._single.n, self.runs)
+
+    @property
+    def moments(self) -> Moments:
+        return Moments(np.repeat(self._single.moments.gram, self.runs, axis=0), self.geometry)
+
+    def sums(self, query: Query) -> np.ndarray:
+        return np.repeat(self._single.sums(query), self.runs, axis=0)
+
+    def rows(self, run: int) -> Rows:
+        return self._single.rows(0)
+
+
+@pytest.fixture(scope="session")
+def make() -> Callable[..., Any]:
+    """A component by kind, name and options, through the door that users use."""
+
+    def component(kind: str, name: str, **options: Any) -> Any:
+        return registry().get(kind, name).build(options)
+
+    return component
+
+
+@pytest.fixture(scope="session")
+def geometry() -> Callable[..., Geometry]:
+    """A geometry of so many numeric columns and one-hot groups of these sizes."""
+
+    def built(
+        numeric: int,
+        groups: tuple[int, ...] = (),
+        intercept: bool = False,
+        scaling: Any = "box",
+        target: Any = "real",
+        constant: float = 1.0,
+    ) -> Geometry:
+        starts = np.cumsum([numeric, *groups])
+        members = tuple(tuple(range(start, start + size)) for start, size in zip(starts, groups, strict=False))
+        columns = tuple(f"x{index}" for index in range(numeric + sum(groups)))
+        return Geometry(columns, members, intercept, scaling, target, constant)
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def rows() -> Callable[..., Rows]:
+    """Rows from a geometry, features and a target, as they are: neither clipped nor scaled."""
+
+    def built(geometry: Geometry, x: Any, y: Any) -> Rows:
+        features, target = np.atleast_2d(np.asarray(x, dtype=float)), np.atleast_1d(np.asarray(y, dtype=float))
+        return Rows(np.column_stack([np.ones(len(target)), features, target]), geometry)
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def table() -> Callable[..., Table]:
+    """A table of features in [-1, 1] (and one-hot groups of these sizes, last) with a target in [-1, 1]."""
+
+    def built(features: np.ndarray, response: np.ndarray, groups: tuple[int, ...] = (), **more: Any) -> Table:
+        numeric = features.shape[1] - sum(groups)
+        columns = [Column(f"x{index}", -1, 1) for index in range(numeric)]
+        columns += [Column(f"g{number}_{level}", 0, 1, group=f"g{number}") for number, size in enumerate(groups) for level in range(size)]
+        return Table(tuple(columns), Column("y", -1, 1), features, response, **more)
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def repeated() -> Callable[[Rows, int], Sample]:
+    """A sample whose runs all hold the same rows."""
+    return Repeated
+
+
+@pytest.fixture(scope="session")
+def curate() -> Callable[..., Curator]:
+    """A curator of a sample (or of rows, in one run) that keeps a tape."""
+
+    def built(
+        sample: Sample | Rows,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 1e-6,
+        currency: Any = "pure",
+        seed: int = 0,
+        runs: list[tuple[int, int]] | None = None,
+    ) -> Curator:
+        seen = WholeSample(sample) if isinstance(sample, Rows) else sample
+        draws = Draws(seed, "test", runs or [(run, 0) for run in range(seen.runs)])
+        curator = Curator(seen, draws, Budget(epsilon, delta, currency))
+        curator.tape = []
+        return curator
+
+    return built

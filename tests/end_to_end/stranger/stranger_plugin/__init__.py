@@ -1,0 +1,1 @@
+"""Plugins for dpbench that are not part of it."""

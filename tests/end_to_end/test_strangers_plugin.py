@@ -1,0 +1,140 @@
+"""A plugin that somebody else wrote, built as its own wheel, comes and goes through the door that strangers use."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STRANGER = Path(__file__).parent / "stranger"
+SWEEP = ("mechanism=stranger", "epsilon=1", "splits.repeats=2")
+
+
+@dataclass(frozen=True)
+class Home:
+    """A virtual environment that sees everything this one has, and a folder to work in."""
+
+    python: Path
+    folder: Path
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DPBENCH_", "MLFLOW_"))}
+        command = [str(self.python), "-m", "dpbench", *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env={**kept, **environment}, capture_output=True, text=True, encoding="utf-8", timeout=240
+        )
+
+    def plugins(self) -> dict[str, dict[str, Any]]:
+        """What `plugins --json` says, by the plugin's name."""
+        result = self.run("plugins", "--json")
+        assert result.returncode == 0, result.stderr
+        return {entry["plugin"]: entry for entry in json.loads(result.stdout)}
+
+    def pip(self, *arguments: str) -> None:
+        quiet(sys.executable, "-m", "pip", "--python", str(self.python), *arguments)
+
+
+def quiet(*command: str) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("build")
+    source = shutil.copytree(STRANGER, folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index")
+    quiet(*pip, "--wheel-dir", str(folder), str(source))
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    folder = tmp_path_factory.mktemp("home")
+    venv.create(folder / "venv")
+    own = Path(sysconfig.get_path("purelib", vars={"base": str(folder / "venv")}))
+    shared = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    lines = [f"import site; site.addsitedir({path!r})" for path in sorted(shared)]
+    (own / "shared.pth").write_text("\n".join(lines) + "\n")
+    (folder / "work").mkdir()
+    return Home(folder / "venv" / "bin" / "python", folder / "work")
+
+
+@pytest.fixture
+def stranger(home: Home, wheel: Path) -> Iterator[Home]:
+    home.pip("install", "--no-deps", "--no-index", str(wheel))
+    yield home
+    home.pip("uninstall", "--yes", "dpbench-stranger")
+
+
+def test_it_is_listed_with_its_distribution_and_its_option(stranger: Home) -> None:
+    entry = stranger.plugins()["shrunken"]
+    assert (entry["kind"], entry["name"], entry["health"]) == ("mechanism", "stranger", "ok")
+    assert (entry["distribution"], entry["version"]) == ("dpbench-stranger", "0.7.0")
+    assert entry["summary"] == "The minimiser of a noisy objective, moved towards zero."
+    assert entry["guarantee"] == "ε-DP"
+    (shrink,) = entry["options"]
+    assert (shrink["name"], shrink["allowed"], shrink["default"]) == ("shrink", "a float in the range [0, 1]", 0.5)
+
+
+def test_a_module_that_raises_on_import_is_named_and_leaves_the_rest_working(stranger: Home) -> None:
+    entries = stranger.plugins()
+    assert entries["careless"]["health"] == "broken"
+    assert entries["careless"]["distribution"] == "dpbench-stranger"
+    assert entries["careless"]["reason"] == "RuntimeError: the stranger forgot a file"
+    assert {entry["health"] for name, entry in entries.items() if name != "careless"} == {"ok"}
+    assert len(entries) > 8
+
+
+def test_strict_mode_raises_on_it(stranger: Home) -> None:
+    result = stranger.run("plugins", DPBENCH_STRICT_PLUGINS="1")
+    assert result.returncode != 0
+    assert "RuntimeError: the stranger forgot a file" in result.stderr
+
+
+def test_it_sweeps_with_its_own_typed_option(stranger: Home) -> None:
+    result = stranger.run("-m", *SWEEP, "mechanism.shrink=0.1,0.9")
+    assert result.returncode == 0, result.stdout + result.stderr
+    database = sqlite3.connect(stranger.folder / "mlflow.db")
+    try:
+        rows = database.execute("SELECT value FROM params WHERE key = 'mechanism.shrink' ORDER BY value").fetchall()
+    finally:
+        database.close()
+    assert rows == [("0.1",), ("0.9",)]
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("mechanism.shrink=big", "The 'shrink' option of stranger must be a float in the range [0, 1]. Got 'big' instead."),
+        ("mechanism.shrink=1.5", "The 'shrink' option of stranger must be a float in the range [0, 1]. Got 1.5 instead."),
+        ("mechanism.shrnk=0.5", "There is no option of stranger named 'shrnk'. Did you mean shrink?"),
+    ],
+)
+def test_a_wrong_value_of_its_option_is_refused_in_one_sentence(stranger: Home, override: str, sentence: str) -> None:
+    before = set(stranger.folder.iterdir())
+    result = stranger.run("-m", *SWEEP, override)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert set(stranger.folder.iterdir()) == before
+
+
+def test_after_uninstalling_it_is_gone(stranger: Home) -> None:
+    assert "shrunken" in stranger.plugins()
+    stranger.pip("uninstall", "--yes", "dpbench-stranger")
+    assert "shrunken" not in stranger.plugins()
+    result = stranger.run(*SWEEP)
+    assert result.returncode == 2
+    assert "There is no mechanism named 'stranger'." in result.stderr

@@ -1,0 +1,78 @@
+"""PostgreSQL is a store like SQLite, also when two processes meet an empty one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dpbench.bench.record import Record
+from dpbench.errors import Refused
+from dpbench.tracking.store import open_store
+from dpbench.tracking.writer import Writer
+
+OPEN = "import sys; from dpbench.tracking.store import open_store; print(open_store(sys.argv[1]).experiment_id)"
+
+
+@pytest.fixture(scope="module")
+def uri() -> Iterator[str]:
+    """An empty database on a Unix socket in a folder of its own."""
+    pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+    programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    if not programs:
+        pytest.skip("Debian's postgresql is not installed")
+    root = os.geteuid() == 0
+    if root and not shutil.which("runuser"):
+        pytest.skip("PostgreSQL refuses to run as root, and there is no runuser")
+    as_postgres = ["runuser", "-u", "postgres", "--"] if root else []
+    with tempfile.TemporaryDirectory(prefix="dpbench-") as folder:
+        if root:
+            shutil.chown(folder, "postgres")
+
+        def run(program: str, *arguments: str) -> None:
+            command = [*as_postgres, f"{programs[-1]}/{program}", *arguments]
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+        data = f"{folder}/data"
+        run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
+        run("pg_ctl", "-D", data, "-w", "-l", f"{folder}/log", "-o", f"-k {folder} -c listen_addresses= -c fsync=off", "start")
+        try:
+            run("createdb", "-h", folder, "-U", "postgres", "mlflow")
+            yield f"postgresql+psycopg2://postgres@/mlflow?host={folder}"
+        finally:
+            run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+
+
+def test_processes_that_open_an_empty_database_together_share_it(uri: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OPEN, uri]
+    started = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    said = [process.communicate(timeout=60) for process in started]
+    assert [process.returncode for process in started] == [0, 0], said
+    assert said[0] == said[1]
+
+
+def test_a_cell_is_written_and_found_again(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_record: Callable[..., Record]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store(uri, "written") as store, Writer(store) as writer:
+        parent = writer.open_sweep("s1", "a sweep", {}, "note\n" * 3_000)
+        run_id = writer.write(make_record(), parent)
+        writer.close_sweep(parent, "FINISHED", "note\n" * 3_000)
+        assert writer.finished(["a1", "b2"]) == {"a1": run_id}
+        assert len(store.client.get_run(parent).data.tags["mlflow.note.content"]) <= 8_000
+    assert [path.name for path in tmp_path.iterdir()] == ["mlartifacts"]
+
+
+def test_a_database_that_does_not_exist_is_refused_by_its_name(uri: str) -> None:
+    with pytest.raises(Refused, match='database "absent" does not exist'):
+        open_store(uri.replace("/mlflow?", "/absent?"))
