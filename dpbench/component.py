@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -42,12 +41,15 @@ class Component:
         return asdict(self)
 
 
-@cache
 def source_digest(cls: type) -> str:
     """A digest of the file that defines a component, so that an edited plugin is never taken for the old one."""
     try:
-        path = inspect.getsourcefile(cls) or ""
-        with open(path, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()[:16]
+        return _file_digest(inspect.getsourcefile(cls) or "")
     except (OSError, TypeError):
-        return f"no-source-{sys.version_info.major}.{sys.version_info.minor}"
+        return "no-source"
+
+
+@cache
+def _file_digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:16]

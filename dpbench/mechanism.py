@@ -128,4 +128,4 @@ class OneRunCurator:
 
     def release(self, query: Query, noise: Noise) -> np.ndarray:
         """The query's sum with noise: (coefficients,)."""
-        return self._curator.release(query, noise)[0]
+        return np.asarray(self._curator.release(query, noise)[0])

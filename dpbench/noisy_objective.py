@@ -19,7 +19,9 @@ from dpbench.quadratic import Quadratic
 Repair = Literal["trim", "floor", "none"]
 
 
-def minimise(problem: Problem, objective: Polynomial, coefficients: np.ndarray, noise: Noise, ridge: float, repair: Repair) -> Fit:
+def minimise(
+    problem: Problem, objective: Polynomial, coefficients: np.ndarray, noise: Noise, ridge: float, repair: Repair
+) -> Fit:
     """The weights of each run's noisy objective.
 
     ``ridge``: multiples of the noise's standard deviation on M's coefficients, added to M's diagonal (Zhang et al. 2012,

@@ -1,8 +1,8 @@
 """Options are the typed fields of a frozen dataclass; this module checks them.
 
 A field says what it accepts with its type (``float``, ``int``, ``bool``, ``str``, ``Literal[...]``, ``tuple[str, ...]``,
-``dict[str, ...]``, unions of these) and with the limits given to :func:`option`. Every error has one shape: what, which values are
-allowed, what came.
+``dict[str, ...]``, unions of these) and with the limits given to :func:`option`. Every error has one shape: what, which values
+are allowed, what came.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from dpbench.errors import Refused, unknown
@@ -73,25 +72,22 @@ class Option:
         return " or ".join(_describe(kind, self.limits) for kind in _alternatives(self.type))
 
 
-@cache
 def options_of(cls: type) -> tuple[Option, ...]:
     """The options of a component class, in the order of its fields."""
-    hints = typing.get_type_hints(cls)
-    return tuple(
-        Option(
-            field.name,
-            hints[field.name],
-            field.default
-            if field.default is not dataclasses.MISSING
-            else field.default_factory()
-            if field.default_factory is not dataclasses.MISSING
-            else None,
-            field.metadata.get("limits", Limits()),
-            field.metadata.get("help", ""),
-        )
-        for field in dataclasses.fields(cls)
-        if field.init
-    )
+    if cls not in _KNOWN:
+        hints = typing.get_type_hints(cls)
+        _KNOWN[cls] = tuple(_option(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
+    return _KNOWN[cls]
+
+
+_KNOWN: dict[type, tuple[Option, ...]] = {}
+
+
+def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
+    default = field.default if field.default is not dataclasses.MISSING else None
+    if field.default_factory is not dataclasses.MISSING:
+        default = field.default_factory()
+    return Option(field.name, kind, default, field.metadata.get("limits", Limits()), field.metadata.get("help", ""))
 
 
 def check_options(component: object, owner: str) -> None:

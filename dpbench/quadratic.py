@@ -53,7 +53,7 @@ class Quadratic:
 
     def trimmed(self) -> Quadratic:
         """Without the directions whose eigenvalue is not positive (Zhang et al. 2012, section 6.2)."""
-        values, vectors = self.spectrum
+        values, _ = self.spectrum
         kept = values > self.negligible
         return self._from(np.where(kept, values, 0.0), self._within(kept))
 

@@ -89,7 +89,9 @@ def table() -> Callable[..., Table]:
     def built(features: np.ndarray, response: np.ndarray, groups: tuple[int, ...] = (), **more: Any) -> Table:
         numeric = features.shape[1] - sum(groups)
         columns = [Column(f"x{index}", -1, 1) for index in range(numeric)]
-        columns += [Column(f"g{number}_{level}", 0, 1, group=f"g{number}") for number, size in enumerate(groups) for level in range(size)]
+        columns += [
+            Column(f"g{number}_{level}", 0, 1, group=f"g{number}") for number, size in enumerate(groups) for level in range(size)
+        ]
         return Table(tuple(columns), Column("y", -1, 1), features, response, **more)
 
     return built

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpbench.data.splits import Splits
-
 from dpbench.options import check_options, option
 
 

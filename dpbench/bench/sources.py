@@ -59,7 +59,9 @@ class Source:
 
 def identity(dataset: Dataset) -> str:
     """What names a dataset in the random streams: options that select rows or columns leave the others' draws alone."""
-    chosen = {name: value for name, value in dataset.options().items() if name not in ("scaling", "attributes", "threshold", "bounds")}
+    chosen = {
+        name: value for name, value in dataset.options().items() if name not in ("scaling", "attributes", "threshold", "bounds")
+    }
     return f"{dataset.name} {sorted(chosen.items())}"
 
 

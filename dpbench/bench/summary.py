@@ -52,7 +52,7 @@ def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str,
     whole = np.isfinite(table).all(axis=1)
     for index, row in _summarised(table[whole], repeat):
         result |= {f"{names[np.flatnonzero(whole)[index]]}_{suffix}": value for suffix, value in row.items()}
-    for index in np.flatnonzero(~whole):
+    for index in np.flatnonzero(~whole).tolist():
         kept = np.isfinite(table[index])
         if kept.any():
             for _, row in _summarised(table[index, kept][None], repeat[kept]):

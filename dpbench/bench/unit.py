@@ -93,7 +93,7 @@ class _Runner:
             names = self.block.geometry.names
             seconds = time.perf_counter() - start
             return Part(cell.key, self.unit.repeats, runs, dict(fit.health), names, ledger, fit_seconds, seconds)
-        except Exception as error:  # a plugin may raise anything: the cell is recorded as failed, the others go on
+        except Exception as error:  # noqa: BLE001  a plugin may raise anything: the cell is recorded as failed, the others go on
             return Part(cell.key, self.unit.repeats, error=_explained(error), seconds=time.perf_counter() - start)
 
     def shared(self) -> dict[str, np.ndarray]:

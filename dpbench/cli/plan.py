@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 
 import click
@@ -22,7 +23,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     from dpbench.sweep.plan import plan
 
     planned = plan(loaded(overrides))
-    console = Console(width=None if click.get_text_stream("stdout").isatty() else 120, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     table = Table(header_style="bold", pad_edge=False)
     names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))
     for name in ("state", *names):
@@ -34,7 +35,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
         console.print(f"Pruned: {reason}", markup=False)
     counts = Counter(cell.state for cell in planned.cells)
     units = planned.units()
+    work = f"{len(units)} work unit{'s' * (len(units) != 1)}, about {planned.seconds:.1f} s on one core"
     console.print(
-        f"{counts['run']} cells to run, {counts['pruned']} pruned; {len(units)} work units, about {planned.seconds:.1f} s on one core. "
-        "Cells that the store already holds are not run again."
+        f"{counts['run']} cells to run, {counts['pruned']} pruned; {work}. What the store already holds is not run again."
     )

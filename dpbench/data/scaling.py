@@ -105,7 +105,7 @@ def _groups(table: Table) -> tuple[tuple[int, ...], ...]:
 
 def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.ndarray:
     clipped = np.clip(values.astype(float), low, high)
-    return clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1)
+    return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
 
 
 def _target(table: Table, kind: TargetKind, threshold: float | None) -> np.ndarray:
@@ -114,6 +114,8 @@ def _target(table: Table, kind: TargetKind, threshold: float | None) -> np.ndarr
         return _boxed(table.response, column.low, column.high, one_hot=False)
     if threshold is None:
         if (column.low, column.high) != (0, 1):
-            raise Refused(f"The target {column.name!r} has the bounds [{column.low:g}, {column.high:g}], so a binary one needs dataset.threshold.")
+            raise Refused(
+                f"The target {column.name!r} has the bounds [{column.low:g}, {column.high:g}]: to make it binary, set dataset.threshold."
+            )
         threshold = 0.5
     return (table.response > threshold).astype(float)

@@ -161,7 +161,9 @@ class Block:
     @cached_property
     def counts(self) -> np.ndarray:
         """(repeats, parts): how many rows each part has."""
-        return np.stack([np.bincount(self.labels(r)[self.labels(r) >= 0], minlength=self.parts) for r in self.repeats]).astype(float)
+        return np.stack([np.bincount(self.labels(r)[self.labels(r) >= 0], minlength=self.parts) for r in self.repeats]).astype(
+            float
+        )
 
     @cached_property
     def grams(self) -> np.ndarray:
@@ -173,7 +175,9 @@ class Block:
         if query not in self._cache:
             self._cache[query] = np.stack(
                 [
-                    np.stack([_summed(query, rows.take(np.flatnonzero(self.labels(repeat) == part)), 0) for part in range(self.parts)])
+                    np.stack(
+                        [_summed(query, rows.take(np.flatnonzero(self.labels(repeat) == part)), 0) for part in range(self.parts)]
+                    )
                     for repeat in self.repeats
                     for rows in [self.rows_of(repeat)]
                 ]
@@ -258,7 +262,7 @@ class _OneRun(Sample):
 
 
 def gram(z: np.ndarray) -> np.ndarray:
-    return z.T @ z
+    return np.asarray(z.T @ z)
 
 
 def _summed(query: Query, rows: Rows, run: int) -> np.ndarray:

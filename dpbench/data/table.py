@@ -35,10 +35,13 @@ class Column:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise Refused(
-                f"The bounds of column {self.name!r} must be two finite numbers, the lower one first. Got [{self.low}, {self.high}] instead."
+                f"The bounds of column {self.name!r} must be two finite numbers, the lower one first. "
+                f"Got [{self.low}, {self.high}] instead."
             )
         if self.group is not None and (self.low, self.high) != (0, 1):
-            raise Refused(f"Column {self.name!r} is one-hot, so its bounds must be [0, 1]. Got [{self.low}, {self.high}] instead.")
+            raise Refused(
+                f"Column {self.name!r} is one-hot, so its bounds must be [0, 1]. Got [{self.low}, {self.high}] instead."
+            )
 
     @property
     def attribute(self) -> str:
@@ -66,9 +69,13 @@ class Table:
             if array.dtype.kind not in "fiub":
                 raise Refused(f"A table's columns must be numbers. Got the type {array.dtype} instead.")
             if array.shape[1:] != width or len(array) != len(self.response):
-                raise Refused(f"A table needs {len(self.columns)} feature columns and one target of equal length. Got other shapes.")
+                raise Refused(
+                    f"A table needs {len(self.columns)} feature columns and one target of equal length. Got other shapes."
+                )
         if len(self.response) < 2 or not self.columns:
-            raise Refused(f"A table needs at least 2 rows and 1 feature. Got {len(self.response)} rows, {len(self.columns)} features.")
+            raise Refused(
+                f"A table needs at least 2 rows and 1 feature. Got {len(self.response)} rows, {len(self.columns)} features."
+            )
         bad = int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum())
         if bad:
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")

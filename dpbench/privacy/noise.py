@@ -25,7 +25,7 @@ class Law(ABC):
 
     def shape(self, standard: Array, scale: Array) -> Array:
         """The noise of this scale made of standard draws."""
-        return standard * scale
+        return np.asarray(standard * scale)
 
     @abstractmethod
     def cost(self, bound: float) -> Cost:
@@ -49,7 +49,7 @@ class Laplace(Law):
         return Pure(bound)
 
     def variance(self, scale: Array) -> Array:
-        return 2 * np.square(scale)
+        return np.asarray(2 * np.square(scale))
 
 
 class Geometric(Law):
@@ -64,7 +64,7 @@ class Geometric(Law):
     def shape(self, standard: Array, scale: Array) -> Array:
         # the tail P[|X| >= k] = 2 a^k / (1 + a) with a = exp(-1 / scale), inverted at a uniform |u|
         tail = np.maximum(np.abs(standard), np.finfo(float).tiny) * (1 + np.exp(-1 / scale)) / 2
-        return np.copysign(np.floor(-np.log(tail) * scale), standard) + 0.0
+        return np.asarray(np.copysign(np.floor(-np.log(tail) * scale), standard) + 0.0)
 
     def cost(self, bound: float) -> Cost:
         return Pure(bound)
@@ -87,7 +87,7 @@ class Gaussian(Law):
         return Gdp(bound)
 
     def variance(self, scale: Array) -> Array:
-        return np.square(scale)
+        return np.asarray(np.square(scale))
 
 
 class ConcentratedGaussian(Gaussian):

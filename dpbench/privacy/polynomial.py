@@ -51,7 +51,7 @@ class Loss:
 class Polynomial(Query):
     """The coefficients of the summed objective as one query; ``convention`` says which numbers are released.
 
-    ``monomial``: one number a monomial w_j w_l and w_j (Zhang et al. 2012, Algorithm 1);
+    ``monomial``: one number a monomial w_j w_k and w_j (Zhang et al. 2012, Algorithm 1);
     ``matrix``: the upper triangle of M and c (their section 6.1);
     ``code``: all D × D entries of M, made symmetric afterwards (the authors' program).
     """
@@ -69,24 +69,24 @@ class Polynomial(Query):
 
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The released entries (j, l) of M."""
+        """The released entries (j, k) of M."""
         size = self.geometry.dimension
-        j, l = np.indices((size, size)).reshape(2, -1)
-        keep = np.ones(size * size, dtype=bool) if self.convention == "code" else j <= l
+        j, k = np.indices((size, size)).reshape(2, -1)
+        keep = np.ones(size * size, dtype=bool) if self.convention == "code" else j <= k
         if self.geometry.intercept:
-            keep &= (j > 0) | (l > 0)
+            keep &= (j > 0) | (k > 0)
         group = np.full(size, -1)
         for number, members in enumerate(self.geometry.groups):
             group[np.array(members) + self.geometry.intercept] = number
-        keep &= (j == l) | (group[j] < 0) | (group[j] != group[l])
-        return j[keep], l[keep]
+        keep &= (j == k) | (group[j] < 0) | (group[j] != group[k])
+        return j[keep], k[keep]
 
     @cached_property
     def _weights(self) -> np.ndarray:
         """What each entry of X'X is multiplied with to be the released number."""
-        j, l = self._pairs
+        j, k = self._pairs
         both = 2.0 if self.convention == "monomial" else 1.0
-        return self.loss.curvature * np.where(j == l, 1.0, both)
+        return self.loss.curvature * np.where(j == k, 1.0, both)
 
     @property
     def size(self) -> int:
@@ -98,30 +98,30 @@ class Polynomial(Query):
         return len(self._pairs[0])
 
     def contribution(self, rows: Rows, run: int) -> np.ndarray:
-        j, l = self._pairs
+        j, k = self._pairs
         x = rows.x
         slope = self.loss.slope[0] + self.loss.slope[1] * rows.y
-        return np.concatenate([self._weights * x[:, j] * x[:, l], slope[:, None] * x], axis=1)
+        return np.concatenate([self._weights * x[:, j] * x[:, k], slope[:, None] * x], axis=1)
 
     def exact(self, sample: Sample) -> np.ndarray:
         moments = sample.moments
-        j, l = self._pairs
+        j, k = self._pairs
         linear = self.loss.slope[0] * moments.x + self.loss.slope[1] * moments.xy
-        return np.concatenate([self._weights * moments.xx[:, j, l], linear], axis=1)
+        return np.concatenate([self._weights * moments.xx[:, j, k], linear], axis=1)
 
     def quadratic(self, coefficients: np.ndarray, n: np.ndarray) -> Quadratic:
         """The objective of released coefficients, with the public ones put back."""
-        j, l = self._pairs
+        j, k = self._pairs
         size = self.geometry.dimension
         matrix = np.zeros((*coefficients.shape[:-1], size, size))
         entries = coefficients[..., : self.quadratic_size]
         if self.convention == "monomial":
-            entries = np.where(j == l, entries, entries / 2)
-        matrix[..., j, l] = entries
+            entries = np.where(j == k, entries, entries / 2)
+        matrix[..., j, k] = entries
         if self.convention == "code":
             matrix = (matrix + np.swapaxes(matrix, -1, -2)) / 2
         else:
-            matrix[..., l, j] = entries
+            matrix[..., k, j] = entries
         if self.geometry.intercept:
             matrix[..., 0, 0] = self.loss.curvature * self.geometry.constant**2 * n
         return Quadratic(matrix, coefficients[..., self.quadratic_size :])
@@ -133,8 +133,8 @@ class Polynomial(Query):
     def off_diagonal_std(self, noise: Noise) -> np.ndarray:
         """The standard deviation of M's off-diagonal entries under a noise, the largest of each run (at D = 1: of its entry)."""
         variance = np.broadcast_to(noise.law.variance(noise.scale), (len(noise.scale), self.size))[:, : self.quadratic_size]
-        j, l = self._pairs
-        quadratic = variance[:, j != l]
+        j, k = self._pairs
+        quadratic = variance[:, j != k]
         if not quadratic.size:
             return np.asarray(np.sqrt(variance.max(axis=1)))
         # a monomial's coefficient is twice the entry; the program's two draws are averaged

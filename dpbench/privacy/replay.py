@@ -48,7 +48,9 @@ class Replay(Curator):
     def finish(self) -> None:
         """Every recorded call must have been made again."""
         if self._left:
-            raise Violation(f"On the neighbour the query {self._left[0].query!r} was not asked: control flow depends on the rows.")
+            raise Violation(
+                f"On the neighbour the query {self._left[0].query!r} was not asked: control flow depends on the rows."
+            )
 
     def _recorded(self, query: Query, noise: Noise) -> np.ndarray:
         if not self._left:
@@ -56,7 +58,9 @@ class Replay(Curator):
         told = self._left.pop(0)
         same = told.query == query.name and told.noise.law.name == noise.law.name and told.noise.bound == noise.bound
         if not same or not np.array_equal(told.noise.scale, noise.scale):
-            raise Violation(f"The call {told.query!r} became {query.name!r}, or its noise changed: control flow depends on the rows.")
+            raise Violation(
+                f"The call {told.query!r} became {query.name!r}, or its noise changed: control flow depends on the rows."
+            )
         change = (query.exact(self._sample) - told.exact) / noise.scale
         moved = np.abs(change).sum(axis=1) if noise.law.norm == "L1" else np.sqrt(np.square(change).sum(axis=1))
         ratio = float((moved / noise.bound).max())

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dpbench.report.rows import Row
 
 FIGURE = "report/error_vs_epsilon.png"
-METRICS_NOTE = "These numbers are computed on the private rows: publishing them is a release of its own, which no ε above pays for."
+METRICS_NOTE = (
+    "These numbers are computed on the private rows: publishing them is a release of its own, which no ε above pays for."
+)
 
 
 def answer(rows: Sequence[Row]) -> list[str]:
@@ -31,7 +33,9 @@ def _at(model: str, dataset: str, epsilon: float, rows: Sequence[Row]) -> str:
     if not order:
         return f"{model} on {dataset} at ε = {epsilon:g}: no run gave a finite error."
     best = order[0]
-    text = f"{model} on {dataset} at ε = {epsilon:g}: {_label(best)} has the lowest median {best.primary}, {best.metric(name):.4g}"
+    text = (
+        f"{model} on {dataset} at ε = {epsilon:g}: {_label(best)} has the lowest median {best.primary}, {best.metric(name):.4g}"
+    )
     low, high = best.metric(name, "ci_low"), best.metric(name, "ci_high")
     if low is not None and high is not None:
         text += f" (mean {best.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"

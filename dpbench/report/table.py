@@ -20,8 +20,12 @@ def print_table(rows: Sequence[Row], stream: TextIO | None = None) -> None:
     out = stream or sys.stdout
     console = Console(file=out, width=None if out.isatty() else 120, highlight=False, soft_wrap=False)
     done = [row for row in rows if row.done]
-    for model, dataset, attack in dict.fromkeys((row.params["model"], row.params["dataset"], row.params["attack"]) for row in done):
-        here = [row for row in done if (row.params["model"], row.params["dataset"], row.params["attack"]) == (model, dataset, attack)]
+    for model, dataset, attack in dict.fromkeys(
+        (row.params["model"], row.params["dataset"], row.params["attack"]) for row in done
+    ):
+        here = [
+            row for row in done if (row.params["model"], row.params["dataset"], row.params["attack"]) == (model, dataset, attack)
+        ]
         console.print(_table(here, model, dataset, attack))
         if len(here) > LONGEST:
             console.print(f"… and {len(here) - LONGEST} more cells: all of them are in MLflow.")
@@ -64,4 +68,4 @@ def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
+    return "none" if value is None else f"{value:#.4g}"

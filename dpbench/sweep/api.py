@@ -30,13 +30,15 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
 def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pandas.DataFrame:
     import pandas
 
-    from dpbench.sweep.execute import Outcome, Tracking, execute, rows_of, run_cells
     from dpbench.sweep.engines import engine_named
+    from dpbench.sweep.execute import Outcome, Tracking, execute, rows_of, run_cells
 
     config = points[0].config
     if record:
         tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
-        outcome = execute(planned, tracking, config["engine"], sweep=True, rerun=bool(config["rerun"]), command=["-m", *overrides])
+        outcome = execute(
+            planned, tracking, config["engine"], sweep=True, rerun=bool(config["rerun"]), command=["-m", *overrides]
+        )
     else:
         records: dict[str, Any] = {}
         engine = engine_named(config["engine"]["name"], config["engine"]["workers"], planned.seconds)

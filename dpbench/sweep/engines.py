@@ -1,4 +1,4 @@
-"""Engines: where work units run. One loop over ``concurrent.futures``; an engine says how to start and what a death looks like."""
+"""Engines: where work units run. One loop over ``concurrent.futures``; an engine says how it starts and how a worker dies."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
             broken = False
             for future in done:
                 unit, attempt = flying.pop(future)
-                error = future.exception()
-                if error is None:
+                failure = future.exception()
+                if failure is None:
                     yield unit, future.result()
-                elif not engine.died(error):
-                    yield unit, Died(f"{type(error).__name__}: {error}")
+                elif not engine.died(failure):
+                    yield unit, Died(f"{type(failure).__name__}: {failure}")
                 elif attempt >= ATTEMPTS:
                     broken = True
                     yield unit, Died("the worker process died while it ran this cell, twice")
@@ -142,7 +142,7 @@ class _Inline(Executor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # handed to the caller, as any executor does
+        except Exception as error:  # noqa: BLE001  handed to the caller, as any executor does
             future.set_exception(error)
         return future
 

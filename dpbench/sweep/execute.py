@@ -48,7 +48,9 @@ class Outcome:
         return FAILED if any(row.state == "failed" for row in self.rows) else OK
 
 
-def execute(plan: Plan, tracking: Tracking, engine: Mapping[str, Any], *, sweep: bool, rerun: bool, command: Sequence[str]) -> Outcome:
+def execute(
+    plan: Plan, tracking: Tracking, engine: Mapping[str, Any], *, sweep: bool, rerun: bool, command: Sequence[str]
+) -> Outcome:
     """Run what is not recorded yet, record it, and answer with every cell of the plan.
 
     A sweep has a parent run with a note, the plan and all records; a single cell stands alone. The engine is chosen and the

@@ -69,7 +69,10 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
     first = [*for_hydra, *preset, *(f"{key}={names[0]}" for key, names in groups.items())]
     base = _compose(first, loader, config_name)
     nodes = {
-        key: {name: base[key] if name == names[0] else _compose([*first, f"{key}={name}"], loader, config_name)[key] for name in names}
+        key: {
+            name: base[key] if name == names[0] else _compose([*first, f"{key}={name}"], loader, config_name)[key]
+            for name in names
+        }
         for key, names in groups.items()
     }
     _check_keys(values, base, nodes)
@@ -84,7 +87,7 @@ def parse(overrides: Sequence[str]) -> list[Axis]:
         try:
             override = OverridesParser.create().parse_override(text)
         except HydraException as error:
-            raise Refused(f"The override {text!r} cannot be read: {_first_line(error)}") from None
+            raise Refused(f"The override {text!r} cannot be read: {_first_line(error).partition(' expecting')[0]}.") from None
         key = override.key_or_group
         if key.startswith("hydra"):
             axes.append(Axis(text, ()))
@@ -164,8 +167,7 @@ def _check_choice(group: str, name: str, loader: ConfigLoader) -> None:
 def _preset_axes(preset: list[str], loader: ConfigLoader, config_name: str) -> list[Axis]:
     """A preset may sweep by itself, through hydra.sweeper.params."""
     config = loader.load_configuration(config_name, preset, RunMode.RUN)
-    params = OmegaConf.to_container(config.hydra.sweeper.get("params") or {})
-    assert isinstance(params, dict)
+    params: Any = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create())
     return parse([f"{key}={value}" for key, value in params.items()])
 
 
@@ -174,9 +176,9 @@ def _compose(overrides: list[str], loader: ConfigLoader, config_name: str) -> di
         config = loader.load_configuration(config_name, overrides, RunMode.RUN)
     except HydraException as error:
         raise Refused(_first_line(error)) from None
-    plain = OmegaConf.to_container(OmegaConf.masked_copy(config, [key for key in config if key != "hydra"]), resolve=True)
-    assert isinstance(plain, dict)
-    return {str(key): value for key, value in plain.items()}
+    own: Any = [key for key in config if key != "hydra"]
+    plain: Any = OmegaConf.to_container(OmegaConf.masked_copy(config, own), resolve=True)
+    return dict(plain)
 
 
 def _check_keys(values: Mapping[str, Axis], base: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> None:

@@ -106,13 +106,17 @@ def _planned(point: Point, swept: Sequence[str]) -> Planned:
         "epsilon": f"{settings.epsilon:g}",
         "delta": f"{settings.delta:g}",
         "splits": splits.describe(),
-        **{key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in ("seed", "budget", "noise"))},
+        **{
+            key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in ("seed", "budget", "noise"))
+        },
     }
     mechanism, model, dataset, attack = built.values()
     reason = mechanism.unsupported(model) or attack.unsupported(model, dataset.sensitive)
     if reason:
         return Planned(params, "pruned", reason=reason)
-    versions = {kind: f"{registry().version_of(type(component))} {source_digest(type(component))}" for kind, component in built.items()}
+    versions = {
+        kind: f"{registry().version_of(type(component))} {source_digest(type(component))}" for kind, component in built.items()
+    }
     versions |= {"dpbench": __version__, "data": dataset.fingerprint()}
     cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions)
     tags = {
@@ -124,7 +128,9 @@ def _planned(point: Point, swept: Sequence[str]) -> Planned:
 
 
 def _component(kind: str, config: Mapping[str, Any]) -> Component:
-    component: Component = registry().get(kind, config["name"]).build({key: value for key, value in config.items() if key != "name"})
+    component: Component = (
+        registry().get(kind, config["name"]).build({key: value for key, value in config.items() if key != "name"})
+    )
     return component
 
 

@@ -48,18 +48,34 @@ _FOLDED = (
 """The sections MLflow fills by itself with a chart a metric: kept, but folded below ours."""
 
 
+_SPREAD = 11_778
+"""Where the hash behind the colours starts: here common names fall far from each other on the colour circle."""
+
+
 def save_view(store: Store) -> str | None:
-    """Write the view of all cells and return its key; None where the store would not take it."""
+    """Write the view of all cells and return its key; None where the store would not take it.
+
+    One that somebody has overridden in the UI is theirs, and stays.
+    """
     from mlflow.exceptions import MlflowException
 
     now = time.time_ns() // 1_000_000
     envelope = {"name": "dpbench: all cells", "createdAt": now, "updatedAt": now, "state": _packed(_state())}
     try:
-        store.client.set_experiment_tag(store.experiment_id, _TAG + VIEW, json.dumps(envelope))
+        if not _overridden(store.client.get_experiment(store.experiment_id).tags.get(_TAG + VIEW)):
+            store.client.set_experiment_tag(store.experiment_id, _TAG + VIEW, json.dumps(envelope))
     except MlflowException as error:
         logging.getLogger(__name__).debug("the shared view was not written: %s", error)
         return None
     return VIEW
+
+
+def _overridden(tag: str | None) -> bool:
+    try:
+        envelope = json.loads(tag or "{}")
+        return bool(envelope.get("updatedAt", 0) > envelope.get("createdAt", 0))
+    except (ValueError, TypeError, AttributeError):
+        return False  # not a view at all: ours replaces it
 
 
 def link(host_url: str, experiment_id: str, view_key: str | None = None, sweep_run_id: str | None = None) -> str:
@@ -83,7 +99,7 @@ def sweep_link(host_url: str, experiment_id: str, sweep_run_id: str) -> str:
 
 def colour(mechanism: str) -> str:
     """The colour of a mechanism's runs in every chart: MLflow would give each run one of its own."""
-    hue = zlib.crc32(mechanism.encode()) % 360 / 360
+    hue = zlib.crc32(mechanism.encode(), _SPREAD) % 360 / 360
     red, green, blue = (round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.45, 0.65))
     return f"#{red:02x}{green:02x}{blue:02x}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -46,8 +46,12 @@ class Writer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        from mlflow.exceptions import MlflowException
+
         for run_id in sorted(self._going):
-            self._end(run_id, "KILLED")
+            # Where the store itself is what failed, this fails too, and must not hide the first error.
+            with suppress(MlflowException) if error else nullcontext():
+                self._end(run_id, "KILLED")
 
     def finished(self, keys: Collection[str]) -> dict[str, str]:
         """The run of each of these cells that the experiment already holds a good record of: the newest."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.data.table import BOUNDS_FROM_DATA, Column, Table
+from dpbench.data.table import BOUNDS_FROM_DATA, Column, Leak, Table
 from dpbench.dataset import Dataset
 from dpbench.hooks import hookimpl
 from dpbench.options import option
@@ -42,7 +42,7 @@ class GaussianTable(Dataset):
             limits = np.abs(features).max(axis=0)
             reach = float(np.abs(response).max())
             radius = float(np.sqrt(np.square(features).sum(axis=1).max()))
-            leaks = (BOUNDS_FROM_DATA,)
+            leaks: tuple[Leak, ...] = (BOUNDS_FROM_DATA,)
         else:
             limits = np.full(self.d, 4.0)
             reach = 4 * math.sqrt(self.d + self.noise)  # four standard deviations, averaged over θ

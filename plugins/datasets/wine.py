@@ -85,7 +85,9 @@ class Wine(Dataset):
     def load(self, generator: np.random.Generator) -> Table:
         content = resources.files(__package__).joinpath("data", f"winequality-{self.color}.csv").read_bytes()
         if hashlib.sha256(content).hexdigest() != DIGESTS[self.color]:
-            raise Refused(f"The vendored file of dataset=wine color={self.color} has been changed: its sha256 is not the recorded one.")
+            raise Refused(
+                f"The vendored file of dataset=wine color={self.color} has been changed: its sha256 is not the recorded one."
+            )
         values = np.loadtxt(content.decode().splitlines(), delimiter=";", skiprows=1)
         columns = tuple(
             Column(name, low, high, unit) for (name, unit), (low, high) in zip(UNITS.items(), BOUNDS[self.color], strict=True)

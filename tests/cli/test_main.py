@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,8 +20,10 @@ HEAVY = ("hydra", "omegaconf", "mlflow", "cvxpy", "pandas", "pyarrow", "matplotl
 
 
 @pytest.fixture(autouse=True)
-def _no_plugins_dir(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_plugins_dir(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DPBENCH_PLUGINS_DIR", "")  # so that what main sets is undone
+    registry.cache_clear()
+    yield
     registry.cache_clear()
 
 
@@ -78,7 +80,7 @@ def test_the_plugin_folder_is_taken_out_and_put_where_workers_see_it(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["plugns"], "There is no subcommand named 'plugns'. Did you mean plugins?"),
+        (["plugns"], "There is no subcommand named 'plugns'. Did you mean plugins"),
         (["fm"], "There is no subcommand named 'fm'."),
         (["plugins", "--jsn"], "No such option"),
         (["plugins", "extra"], "Got unexpected extra argument (extra)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,13 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A drop-in folder with a plugin that cannot be imported."""
     (tmp_path / "torn.py").write_text("raise ValueError('half a page')\n")
     monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(tmp_path))
     registry.cache_clear()
-    return tmp_path
+    yield tmp_path
+    registry.cache_clear()
 
 
 def listed(capsys: Capture) -> list[dict[str, Any]]:

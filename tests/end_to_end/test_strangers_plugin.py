@@ -50,6 +50,18 @@ def quiet(*command: str) -> None:
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
 
 
+def recorded(home: Home, param: str) -> list[str]:
+    """The values of a parameter in the store, which is taken away."""
+    store = home.folder / "mlflow.db"
+    database = sqlite3.connect(store)
+    try:
+        rows = database.execute("SELECT value FROM params WHERE key = ? ORDER BY value", (param,)).fetchall()
+    finally:
+        database.close()
+    store.unlink()
+    return [value for (value,) in rows]
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("build")
@@ -104,14 +116,16 @@ def test_strict_mode_raises_on_it(stranger: Home) -> None:
 
 
 def test_it_sweeps_with_its_own_typed_option(stranger: Home) -> None:
-    result = stranger.run("-m", *SWEEP, "mechanism.shrink=0.1,0.9")
+    result = stranger.run("-m", *SWEEP, "mechanism.shrink=0.1,0.9", "engine=local")
     assert result.returncode == 0, result.stdout + result.stderr
-    database = sqlite3.connect(stranger.folder / "mlflow.db")
-    try:
-        rows = database.execute("SELECT value FROM params WHERE key = 'mechanism.shrink' ORDER BY value").fetchall()
-    finally:
-        database.close()
-    assert rows == [("0.1",), ("0.9",)]
+    assert recorded(stranger, "mechanism.shrink") == ["0.1", "0.9"]
+
+
+def test_its_module_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path) -> None:
+    shutil.copy(STRANGER / "stranger_plugin" / "shrunken.py", tmp_path / "mine.py")
+    result = home.run("--plugins-dir", str(tmp_path), "-m", *SWEEP, "mechanism.shrink=0.2,0.8", "engine=local")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert recorded(home, "mechanism.shrink") == ["0.2", "0.8"]
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,23 @@ from dpbench.privacy.ledger import Budget
 
 FM = [
     ("fm", {"convention": convention, "sensitivity": sensitivity, "repair": repair})
-    for convention, sensitivity, repair in product(["monomial", "matrix", "code"], ["paper", "code", "tight"], ["trim", "floor", "none"])
+    for convention, sensitivity, repair in product(
+        ["monomial", "matrix", "code"], ["paper", "code", "tight"], ["trim", "floor", "none"]
+    )
 ]
-DPBA = [("dpba", {"alpha": alpha, "repair": repair}) for alpha, repair in product(["paper", "opt", 0.3], ["trim", "floor", "none"])]
+DPBA = [
+    ("dpba", {"alpha": alpha, "repair": repair}) for alpha, repair in product(["paper", "opt", 0.3], ["trim", "floor", "none"])
+]
 MECHANISMS: list[tuple[str, dict[str, Any]]] = [*FM, *DPBA, ("no_privacy", {})]
-DESIGNS = ["regular", "duplicate column", "constant column", "zero column", "one-hot", "two one-hot groups", "fewer rows than columns"]
+DESIGNS = [
+    "regular",
+    "duplicate column",
+    "constant column",
+    "zero column",
+    "one-hot",
+    "two one-hot groups",
+    "fewer rows than columns",
+]
 
 
 def drawn(design: str) -> tuple[np.ndarray, tuple[int, ...], int]:

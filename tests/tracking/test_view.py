@@ -76,6 +76,16 @@ def test_writing_the_view_again_replaces_it(store: Store) -> None:
     assert len([name for name in tags if name.startswith("mlflow.sharedViewState.")]) == 1
 
 
+def test_a_view_that_somebody_has_overridden_stays(store: Store) -> None:
+    key = save_view(store)
+    name = f"mlflow.sharedViewState.{key}"
+    envelope = json.loads(store.client.get_experiment(store.experiment_id).tags[name])
+    theirs = json.dumps({**envelope, "updatedAt": envelope["createdAt"] + 1, "state": "{}"})
+    store.client.set_experiment_tag(store.experiment_id, name, theirs)
+    assert save_view(store) == key
+    assert store.client.get_experiment(store.experiment_id).tags[name] == theirs
+
+
 def test_a_view_that_cannot_be_written_breaks_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise MlflowException("read only")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
 
 from dpbench.bench.record import Record
 from dpbench.tracking import writer as writer_module
@@ -170,6 +171,18 @@ def test_no_run_looks_as_if_it_were_going_on_after_an_interruption(
     assert [run.info.status for run in runs] == ["KILLED", "KILLED"]
     with Writer(store) as again:
         assert again.finished(["a1"]) == {}
+
+
+def test_a_store_that_is_lost_does_not_hide_why(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: object, **__: object) -> None:
+        raise MlflowException("gone")
+
+    writer = Writer(store)
+    writer.open_sweep("s1", "a sweep", {}, "")
+    monkeypatch.setattr(store.client, "set_terminated", lose)
+    writer.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
+    with pytest.raises(MlflowException, match="gone"):
+        writer.__exit__(None, None, None)
 
 
 def test_the_name_of_a_run_tells_the_cell() -> None:

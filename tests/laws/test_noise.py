@@ -1,0 +1,186 @@
+"""The noise that is drawn is the noise that is declared.
+
+Every test below rejects a correct implementation with probability at most 1e-6 over the choice of the seed, whatever the
+number of coefficients it looks at (Bonferroni). The seed is fixed, so a test that passes once passes always.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpbench.data.scaling import scale
+from dpbench.privacy.curator import Draws
+from dpbench.privacy.noise import ConcentratedGaussian, Gaussian, Geometric, Laplace
+from dpbench.privacy.polynomial import Polynomial
+from dpbench.streams import stream
+
+FALSE_ALARM = 1e-6
+RUNS = 20_000
+
+LAPLACE = 6.0
+"""E x⁴ / (E x²)² of a Laplace draw; of the mean of two of them it is (6 + 3) / 2, of a normal one 3."""
+MEAN_OF_TWO = 4.5
+
+
+def normal_limit(tests: int) -> float:
+    """How far the largest of ``tests`` standardised means may lie from 0.
+
+    The mean of 20,000 squares of Laplace draws has skewness 0.047, which makes its tail at most five times a normal one's
+    here (Edgeworth): an eighth of the false alarms is spent on the normal approximation.
+    """
+    return float(stats.norm.isf(FALSE_ALARM / tests / 2 / 8))
+
+
+@pytest.fixture(scope="module")
+def zeros(geometry, rows, repeated):  # type: ignore[no-untyped-def]
+    """Runs whose rows are all zero, so that an answer is its noise: (3 numeric columns, an intercept) × RUNS."""
+    g = geometry(3, intercept=True)
+    return repeated(rows(g, np.zeros((4, 3)), np.zeros(4)), RUNS)
+
+
+def answers(sample: Any, make: Any, curate: Any, epsilon: float, name: str, **options: Any) -> tuple[Polynomial, Any]:
+    curator = curate(sample, epsilon=epsilon)
+    problem = make("model", "linear").prepare(curator)
+    make("mechanism", name, **options).fit(curator, problem, curator.ledger.budget)
+    return problem.polynomial(options.get("convention", "monomial")), curator.tape[0]
+
+
+@pytest.mark.parametrize("sensitivity", ["paper", "code", "tight"])
+@pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
+def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, sensitivity, zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
+    """Every entry of M and c after symmetrisation; mean square against normal limits with the law's kurtosis. False alarm 1e-6."""
+    epsilon = 0.8
+    query, answer = answers(zeros, make, curate, epsilon, "fm", convention=convention, sensitivity=sensitivity)
+    noisy = query.quadratic(answer.noisy, zeros.n)
+    D = 4
+    tight = query.l1_bound("tight") if convention == "matrix" else (D + 1) ** 2
+    b = {"paper": 2 * (D + 1) ** 2, "code": 2 * D * D + 4 * D, "tight": tight}[sensitivity] / epsilon
+    off, kurtosis = {"monomial": (b * b / 2, LAPLACE), "matrix": (2 * b * b, LAPLACE), "code": (b * b, MEAN_OF_TWO)}[convention]
+    limit = normal_limit(D * D + D)
+    np.testing.assert_array_equal(noisy.matrix, np.swapaxes(noisy.matrix, 1, 2))
+    assert (noisy.matrix[:, 0, 0] == zeros.n).all(), "the intercept's own coefficient is n, without noise"
+    for j, l in product(range(D), repeat=2):
+        if (j, l) != (0, 0):
+            variance, fourth = (2 * b * b, LAPLACE) if j == l else (off, kurtosis)
+            score = (np.mean(noisy.matrix[:, j, l] ** 2) / variance - 1) / np.sqrt((fourth - 1) / RUNS)
+            assert abs(score) < limit, f"M[{j}, {l}] is {score:.1f} standard errors away"
+    for j in range(D):
+        score = (np.mean(noisy.linear[:, j] ** 2) / (2 * b * b) - 1) / np.sqrt((LAPLACE - 1) / RUNS)
+        assert abs(score) < limit, f"c[{j}] is {score:.1f} standard errors away"
+
+
+def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
+    """2 Σ|x| / b is exactly χ²(2 runs) for Laplace noise: fm and dpba. False alarm 1e-6."""
+    fm, at_fm = answers(zeros, make, curate, 1.0, "fm", convention="matrix", sensitivity="code")
+    dpba, at_dpba = answers(zeros, make, curate, 1.0, "dpba", alpha=0.25)
+    D = 4
+    expected = np.r_[np.full(at_fm.noisy.shape[1], 2 * D * D + 4 * D)]
+    split = np.r_[np.full(dpba.quadratic_size, 2 * D * D / 0.25), np.full(D, 4 * D / 0.75)]
+    for noise, scale in ((at_fm.noisy - at_fm.exact, expected), (at_dpba.noisy - at_dpba.exact, split)):
+        total = 2 * np.abs(noise).sum(axis=0) / scale
+        tail = 2 * np.minimum(stats.chi2.cdf(total, 2 * RUNS), stats.chi2.sf(total, 2 * RUNS))
+        assert tail.min() > FALSE_ALARM / (2 * len(scale))
+
+
+@pytest.mark.parametrize(
+    ("law", "cdf"),
+    [(Laplace(), stats.laplace.cdf), (Gaussian(), stats.norm.cdf), (ConcentratedGaussian(), stats.norm.cdf)],
+    ids=["laplace", "gaussian", "concentrated gaussian"],
+)
+def test_a_continuous_law_is_what_its_name_says(law, cdf) -> None:  # type: ignore[no-untyped-def]
+    """Kolmogorov-Smirnov on 200,000 draws of 2,000 streams, at two scales. False alarm 1e-6."""
+    standard = np.stack([law.standard(stream(7, "law", run), 100) for run in range(2_000)])
+    for scale in (0.01, 30.0):
+        shaped = law.shape(standard, np.full((1, 1), scale)).ravel()
+        assert stats.kstest(shaped / scale, cdf).pvalue > FALSE_ALARM / 2
+        kurtosis = LAPLACE if law.name == "laplace" else 3.0
+        score = (np.mean(shaped**2) / law.variance(np.array(scale)) - 1) / np.sqrt((kurtosis - 1) / shaped.size)
+        assert abs(score) < normal_limit(2)
+
+
+@pytest.mark.parametrize("scale", [0.2, 1.0, 6.5])
+def test_the_geometric_law_has_its_exact_probabilities(scale) -> None:  # type: ignore[no-untyped-def]
+    """χ² on 200,000 draws over the integers, tails pooled at 20 expected draws; the variance is the pmf's. False alarm 1e-6."""
+    law, a = Geometric(), np.exp(-1 / scale)
+    draws = law.shape(np.concatenate([law.standard(stream(7, "law", run), 100) for run in range(2_000)]), np.array(scale))
+    assert (draws == np.round(draws)).all()
+    last = max(int(np.floor(np.log(20 * (1 + a) / draws.size) / np.log(a))), 1)  # beyond it: a^last / (1 + a) on each side
+    inner = np.arange(-last + 1, last)
+    expected = np.r_[a**last / (1 + a), (1 - a) / (1 + a) * a ** np.abs(inner), a**last / (1 + a)] * draws.size
+    counted = np.bincount(np.clip(draws, -last, last).astype(int) + last, minlength=2 * last + 1)
+    assert expected.sum() == pytest.approx(draws.size)
+    assert stats.chisquare(counted, expected).pvalue > FALSE_ALARM
+    every = np.arange(-2_000, 2_001)
+    assert law.variance(np.array(scale)) == pytest.approx(((1 - a) / (1 + a) * a ** np.abs(every) * every**2).sum(), rel=1e-9)
+
+
+def test_the_geometric_law_costs_what_its_probabilities_say() -> None:
+    """A move by k changes each probability by at most e^(k / scale): the privacy loss is exactly the bound that is paid."""
+    scale = 2.5
+    a = np.exp(-1 / scale)
+    pmf = (1 - a) / (1 + a) * a ** np.abs(np.arange(-200, 201))
+    for k in (1, 2, 7):
+        loss = np.abs(np.log(pmf[k:] / pmf[:-k])).max()
+        assert Geometric().cost(k / scale).epsilon == pytest.approx(loss, rel=1e-12)
+
+
+def test_runs_folds_calls_queries_and_coefficients_are_independent() -> None:
+    """No draw occurs twice, and no two coefficients, neighbouring runs, folds or calls correlate. False alarm 1e-6."""
+    runs = [(run // 2, run % 2) for run in range(4_000)]
+    draws = Draws(0, "test", runs)
+    tables = [draws.standard(Laplace(), query, call, 6) for query, call in product(("objective", "other"), (0, 1))]
+    tables += [Draws(seed, name, runs).standard(Laplace(), "objective", 0, 6) for seed, name in ((1, "test"), (0, "other"))]
+    everything = np.concatenate(tables, axis=1)
+    assert np.unique(everything).size == everything.size
+    uniform = stats.laplace.cdf(everything) - 0.5
+    columns = np.corrcoef(uniform, rowvar=False)[np.triu_indices(uniform.shape[1], 1)]
+    lags = np.array(
+        [np.corrcoef(uniform[lag:, j], uniform[:-lag, j])[0, 1] for lag in (1, 2, 3) for j in range(uniform.shape[1])]
+    )
+    found = np.abs(np.concatenate([columns, lags])) * np.sqrt(len(uniform))
+    assert found.max() < normal_limit(found.size)
+
+
+def test_mechanisms_and_epsilons_share_their_standard_noise(zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
+    """Common random numbers: fm in every convention, dpba, any ε; the authors' program has more coefficients and begins alike."""
+    _, reference = answers(zeros, make, curate, 1.0, "fm")
+    standard = (reference.noisy - reference.exact) / reference.noise.scale
+    # the rows are zero, but the query's column of ones is not: c[0] = -2 Σ y = 0 and M[0, j] = 0 all the same
+    assert (reference.exact == 0).all()
+    for name, options, epsilon in [
+        ("fm", {"sensitivity": "tight"}, 3.2),
+        ("fm", {"convention": "matrix"}, 0.1),
+        ("dpba", {"alpha": "opt"}, 0.1),
+        ("dpba", {"alpha": "paper"}, 10.0),
+    ]:
+        _, answer = answers(zeros, make, curate, epsilon, name, **options)
+        np.testing.assert_allclose(answer.noisy / answer.noise.scale, standard, rtol=1e-14)
+    _, answer = answers(zeros, make, curate, 1.0, "fm", convention="code")
+    np.testing.assert_allclose((answer.noisy / answer.noise.scale)[:, : standard.shape[1]], standard, rtol=1e-14)
+
+
+def test_more_epsilon_never_means_more_noise(zeros, repeated, make, curate) -> None:  # type: ignore[no-untyped-def]
+    few = repeated(zeros.rows(0), 100)
+    for name, options in [("fm", {}), ("dpba", {"alpha": "opt"}), ("dpba", {"alpha": "paper"}), ("dpba", {"alpha": 0.4})]:
+        noises = [np.abs(answers(few, make, curate, epsilon, name, **options)[1].noisy) for epsilon in (0.01, 0.1, 1.0, 10.0)]
+        assert all((more < less).all() for less, more in zip(noises, noises[1:], strict=False))
+
+
+def test_dpba_at_the_printed_shares_is_fm_with_the_program_s_sensitivity(make, curate, table) -> None:  # type: ignore[no-untyped-def]
+    generator = np.random.default_rng(5)
+    x = generator.uniform(-1, 1, (2_000, 5))
+    rows = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")
+    D = 6
+    alpha = 2 * D * D / (2 * D * D + 4 * D)
+    for epsilon, repair in product((0.3, 3.2), ("trim", "floor")):
+        weights = []
+        for name, options in (("fm", {"sensitivity": "code", "ridge": 4.0}), ("dpba", {"alpha": alpha})):
+            curator = curate(rows, epsilon=epsilon)
+            problem = make("model", "linear").prepare(curator)
+            weights.append(make("mechanism", name, repair=repair, **options).fit(curator, problem, curator.ledger.budget).weights)
+        np.testing.assert_allclose(weights[0], weights[1], rtol=1e-9)
