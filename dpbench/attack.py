@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpbench.component import Component
+from dpbench.data.geometry import Geometry
 from dpbench.data.statistics import Sample
 from dpbench.model import Capability, Model, Problem
 
@@ -35,7 +36,7 @@ class Attack(Component):
         mapping means that nothing was attacked.
 
     Optional
-        ``needs``: the capabilities that a model must have; ``refuses(model, sensitive)``: why it makes no sense.
+        ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: why it makes no sense.
     """
 
     kind: ClassVar[str] = "attack"
@@ -45,12 +46,12 @@ class Attack(Component):
     def run(self, target: Target) -> dict[str, np.ndarray]:
         """The attack's metrics for each run."""
 
-    def refuses(self, model: Model, sensitive: tuple[str, ...]) -> str | None:
-        """Why this attack makes no sense on the model and the dataset's sensitive attributes; None when it does."""
+    def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        """Why this attack makes no sense on the model and the table's public facts; None when it does."""
         return None
 
-    def unsupported(self, model: Model, sensitive: tuple[str, ...]) -> str | None:
+    def unsupported(self, model: Model, geometry: Geometry) -> str | None:
         """The sentence that a pruned cell carries; None when the attack makes sense."""
         missing = sorted(self.needs - model.provides)
-        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, sensitive)
+        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
         return f"The attack {self.name} does not run on {model.name}: {reason}." if reason else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,8 +24,8 @@ class Dataset(Component):
         target, one-hot groups. Real data ignores the generator; synthetic data draws from it and from nothing else.
 
     Optional
-        ``synthetic``: whether rows are drawn and not collected; ``licence``, ``citation``; ``sensitive``: attributes that
-        attacks and attribute-wise mechanisms look at; ``redrawn()``: whether every repeat has a table of its own;
+        ``synthetic``: whether rows are drawn and not collected; ``licence``, ``citation``; ``redrawn()``: whether every
+        repeat has a table of its own;
         ``fingerprint()``: a text that changes when the data does, part of every cell's key.
 
     Every dataset has the options below. Bounds are public: declared here or by the user, never read from the rows unless
@@ -36,12 +36,11 @@ class Dataset(Component):
     synthetic: ClassVar[bool] = False
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
-    sensitive: ClassVar[tuple[str, ...]] = ()
 
     scaling: Scaling = option("box", help="columns to [-1, 1], or rows into the unit ball")
     sample_rate: float = option(1.0, low=0, high=1, open_low=True, help="share of the rows, drawn anew each repeat")
     attributes: tuple[str, ...] | None = option(None, help="a subset of the attributes, by name")
-    threshold: float | None = option(None, help="a binary target is: above this value, in the target's unit")
+    threshold: float | None = option(None, help="a binary target is: above this value; null takes the dataset's own")
 
     @abstractmethod
     def load(self, generator: np.random.Generator) -> Table:
@@ -56,9 +55,11 @@ class Dataset(Component):
         return ""
 
     def table(self, generator: np.random.Generator) -> Table:
-        """The table with the asked attributes."""
+        """The table with the asked attributes and threshold."""
         table = self.load(generator)
-        return table.select(self.attributes) if self.attributes is not None else table
+        if self.attributes is not None:
+            table = table.select(self.attributes)
+        return replace(table, threshold=self.threshold) if self.threshold is not None else table
 
     def sampled(self, rows: int) -> int:
         """How many rows a repeat uses: public, since n is."""

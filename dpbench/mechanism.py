@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dpbench.component import Component
+from dpbench.data.geometry import Geometry
 from dpbench.model import Capability, Model, Problem
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, merge
@@ -57,7 +58,7 @@ class Mechanism(Component):
         ``name``; ``guarantee``: a few words for listings (``ε-DP``); ``fit(curator, problem, budget)``.
 
     Optional
-        ``needs``: the capabilities that a model must have; ``refuses(model)``: why a model is not supported beyond that;
+        ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: why a pair is not supported beyond that;
         ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε).
 
     A mechanism has no rows, no random generator, no accounting and no loop over runs: a private answer is one call of
@@ -77,14 +78,14 @@ class Mechanism(Component):
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         """One weight vector for each of the curator's runs, within the budget."""
 
-    def refuses(self, model: Model) -> str | None:
-        """Why this mechanism cannot fit the model, as the end of a sentence; None when it can."""
+    def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        """Why this mechanism cannot fit the model on such a table, as the end of a sentence; None when it can."""
         return None
 
-    def unsupported(self, model: Model) -> str | None:
+    def unsupported(self, model: Model, geometry: Geometry) -> str | None:
         """The sentence that a pruned cell carries; None when the pair makes sense."""
         missing = sorted(self.needs - model.provides)
-        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model)
+        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
         return f"{self.name} does not fit {model.name}: {reason}." if reason else None
 
 

@@ -43,7 +43,7 @@ class Source:
         drawn = repeat if self.dataset.redrawn() else -1
         if self._scaled is None or self._scaled[0] != drawn:
             table = self.dataset.table(stream(self.seed, self.identity, "table", drawn))
-            rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target, self.dataset.threshold)
+            rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)
             self._scaled = drawn, Scaled(rows, table.leaks)
         return self._scaled[1]
 

@@ -36,6 +36,5 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     counts = Counter(cell.state for cell in planned.cells)
     units = planned.units()
     work = f"{len(units)} work unit{'s' * (len(units) != 1)}, about {planned.seconds:.1f} s on one core"
-    console.print(
-        f"{counts['run']} cells to run, {counts['pruned']} pruned; {work}. What the store already holds is not run again."
-    )
+    console.print(f"{counts['run']} cells to run, {counts['pruned']} pruned; {work}.")
+    console.print("What the store already holds is not run again.")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from dpbench.errors import unknown
+
 Scaling = Literal["box", "ball"]
 TargetKind = Literal["real", "binary"]
 
@@ -29,6 +31,10 @@ class Geometry:
     constant: float = 1.0
     half_range: float = 1.0
     """Half the target's declared range in its own unit: what one scaled unit is worth."""
+    attributes: tuple[str, ...] = ()
+    """The attribute of each feature column, where that is not the column's own name."""
+    sensitive: tuple[str, ...] = ()
+    """The attributes declared sensitive: public, as declarations are."""
 
     @property
     def features(self) -> int:
@@ -43,6 +49,13 @@ class Geometry:
     def numeric(self) -> int:
         """Feature columns outside one-hot groups."""
         return len(self.columns) - sum(map(len, self.groups))
+
+    def positions(self, attribute: str) -> tuple[int, ...]:
+        """The coefficients that belong to an attribute."""
+        attributes = self.attributes or self.columns
+        if attribute not in attributes:
+            raise unknown("attribute", attribute, set(attributes))
+        return tuple(index + self.intercept for index, name in enumerate(attributes) if name == attribute)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -62,8 +62,8 @@ def truncate(values: np.ndarray, bits: int) -> np.ndarray:
     return values
 
 
-def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind, threshold: float | None = None) -> Rows:
-    """The table's rows, clipped, scaled and on the grid; ``threshold`` makes a binary target of a numeric one."""
+def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> Rows:
+    """The table's rows, clipped, scaled and on the grid; a binary target is whether the table's threshold is exceeded."""
     n, d = table.features.shape
     bits = grid_bits(n)
     z = np.empty((n, d + 2))
@@ -87,11 +87,20 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind, t
             features /= norm
             constant = 1 / norm
     truncate(features, bits)
-    z[:, -1] = truncate(_target(table, target, threshold), bits)
+    z[:, -1] = truncate(_target(table, target), bits)
     constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
     half_range = (table.target.high - table.target.low) / 2 if target == "real" else 1.0
-    names = tuple(column.name for column in table.columns)
-    geometry = Geometry(names, _groups(table), intercept, scaling, target, constant, half_range)
+    geometry = Geometry(
+        columns=tuple(column.name for column in table.columns),
+        groups=_groups(table),
+        intercept=intercept,
+        scaling=scaling,
+        target=target,
+        constant=constant,
+        half_range=half_range,
+        attributes=tuple(column.attribute for column in table.columns),
+        sensitive=table.sensitive,
+    )
     return Rows(z, geometry)
 
 
@@ -108,14 +117,12 @@ def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.nda
     return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
 
 
-def _target(table: Table, kind: TargetKind, threshold: float | None) -> np.ndarray:
+def _target(table: Table, kind: TargetKind) -> np.ndarray:
     column = table.target
     if kind == "real":
         return _boxed(table.response, column.low, column.high, one_hot=False)
-    if threshold is None:
-        if (column.low, column.high) != (0, 1):
-            raise Refused(
-                f"The target {column.name!r} has the bounds [{column.low:g}, {column.high:g}]: to make it binary, set dataset.threshold."
-            )
-        threshold = 0.5
-    return (table.response > threshold).astype(float)
+    if table.threshold is None:
+        raise Refused(
+            f"The target {column.name!r} is not binary: set dataset.threshold, in the range [{column.low:g}, {column.high:g}]."
+        )
+    return (table.response > table.threshold).astype(float)

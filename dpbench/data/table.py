@@ -59,6 +59,10 @@ class Table:
     response: np.ndarray
     radius: float | None = None
     """A declared L2 norm of a feature row, which ball scaling uses instead of the columns' bounds."""
+    sensitive: tuple[str, ...] = ()
+    """Attributes declared sensitive: what attacks and attribute-wise mechanisms look at."""
+    threshold: float | None = None
+    """A public value of the target, in its unit: a binary target is whether it is exceeded."""
     leaks: tuple[Leak, ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,6 +80,9 @@ class Table:
             raise Refused(
                 f"A table needs at least 2 rows and 1 feature. Got {len(self.response)} rows, {len(self.columns)} features."
             )
+        for name in self.sensitive:
+            if name not in self.attributes:
+                raise unknown("attribute", name, self.attributes)
         bad = int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum())
         if bad:
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
@@ -95,4 +102,9 @@ class Table:
             if name not in self.attributes:
                 raise unknown("attribute", name, self.attributes)
         kept = [index for index, column in enumerate(self.columns) if column.attribute in attributes]
-        return replace(self, columns=tuple(self.columns[index] for index in kept), features=self.features[:, kept])
+        return replace(
+            self,
+            columns=tuple(self.columns[index] for index in kept),
+            features=self.features[:, kept],
+            sensitive=tuple(name for name in self.sensitive if name in attributes),
+        )

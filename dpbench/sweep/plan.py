@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -13,6 +12,7 @@ from dpbench.bench.cell import Cell, Choice, Settings, digest
 from dpbench.bench.sources import source_of
 from dpbench.bench.unit import Unit
 from dpbench.component import Component, source_digest
+from dpbench.data.geometry import Geometry
 from dpbench.data.splits import Splits
 from dpbench.errors import Refused
 from dpbench.registry import registry
@@ -40,12 +40,20 @@ class Planned:
 
 
 @dataclass(frozen=True)
+class _Facts:
+    """What planning needs to know about a table that was loaded once."""
+
+    geometry: Geometry
+    rows: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Every cell with its state, in the order of the command."""
 
     cells: tuple[Planned, ...]
-    seconds: float
-    """What running it is expected to take on one core: for the choice of the engine, not a promise."""
+    rows: Mapping[str, int]
+    """The rows of each table, by what the cells on it share."""
 
     @property
     def to_run(self) -> list[Planned]:
@@ -62,7 +70,14 @@ class Plan:
             replace(planned, state="resumed") if planned.cell is not None and planned.cell.key in finished else planned
             for planned in self.cells
         )
-        return Plan(cells, _expected([planned.cell for planned in cells if planned.state == "run" and planned.cell]))
+        return replace(self, cells=cells)
+
+    @property
+    def seconds(self) -> float:
+        """What running it takes on one core, roughly: 50 ns a row and repeat of each table, 3 ms and 30 µs a run of each cell."""
+        cells = [planned.cell for planned in self.to_run if planned.cell is not None]
+        passes = sum(self.rows[cell.shared] * cell.splits.repeats for cell in {cell.shared: cell for cell in cells}.values())
+        return 5e-8 * passes + sum(0.003 + 3e-5 * cell.splits.runs for cell in cells)
 
     def units(self) -> list[Unit]:
         """The cells that run, grouped by what they share and cut into blocks of repeats."""
@@ -73,8 +88,7 @@ class Plan:
         units = []
         for cells in groups.values():
             repeats = cells[0].splits.repeats
-            rows = source_of(cells[0]).scaled(0).rows.n
-            size = max(1, min(repeats, BLOCK_ROWS // rows))
+            size = max(1, min(repeats, BLOCK_ROWS // self.rows[cells[0].shared]))
             heavy = size < repeats
             step = len(cells) if heavy else UNIT_CELLS
             for start in range(0, repeats, size):
@@ -84,18 +98,21 @@ class Plan:
 
 
 def plan(points: Sequence[Point]) -> Plan:
-    """Check every configuration; what makes no sense together is pruned with a sentence, what is wrong is refused."""
+    """Check every configuration; what makes no sense together is pruned with a sentence, what is wrong is refused.
+
+    Every table is loaded once, so that a wrong file is refused before anything is written.
+    """
     swept = list(dict.fromkeys(axis for point in points for axis in point.axes))
+    tables: dict[str, _Facts] = {}
     planned: dict[str, Planned] = {}
     for point in points:
-        one = _planned(point, swept)
+        one = _planned(point, swept, tables)
         planned.setdefault(one.cell.key if one.cell is not None else repr(sorted(one.params.items())), one)
     cells = tuple(planned.values())
-    _check_data([one.cell for one in cells if one.cell is not None])
-    return Plan(cells, _expected([one.cell for one in cells if one.cell is not None]))
+    return Plan(cells, {name: facts.rows for name, facts in tables.items()})
 
 
-def _planned(point: Point, swept: Sequence[str]) -> Planned:
+def _planned(point: Point, swept: Sequence[str], tables: dict[str, _Facts]) -> Planned:
     config = point.config
     built: dict[str, Any] = {kind: _component(kind, config[kind]) for kind in ("mechanism", "model", "dataset", "attack")}
     splits = _splits(config["splits"], bool(config["quick"]))
@@ -111,14 +128,20 @@ def _planned(point: Point, swept: Sequence[str]) -> Planned:
         },
     }
     mechanism, model, dataset, attack = built.values()
-    reason = mechanism.unsupported(model) or attack.unsupported(model, dataset.sensitive)
-    if reason:
-        return Planned(params, "pruned", reason=reason)
     versions = {
         kind: f"{registry().version_of(type(component))} {source_digest(type(component))}" for kind, component in built.items()
     }
     versions |= {"dpbench": __version__, "data": dataset.fingerprint()}
     cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions)
+    if cell.shared not in tables:
+        source = source_of(cell)
+        source.labels(0)
+        rows = source.scaled(0).rows
+        tables[cell.shared] = _Facts(rows.geometry, rows.n)
+    geometry = tables[cell.shared].geometry
+    reason = mechanism.unsupported(model, geometry) or attack.unsupported(model, geometry)
+    if reason:
+        return Planned(params, "pruned", reason=reason)
     tags = {
         "dpbench.synthetic": str(dataset.synthetic).lower(),
         "dpbench.version": __version__,
@@ -137,20 +160,6 @@ def _component(kind: str, config: Mapping[str, Any]) -> Component:
 def _splits(config: Mapping[str, Any], quick: bool) -> Splits:
     splits = Splits(**config)
     return replace(splits, repeats=min(splits.repeats, QUICK_REPEATS)) if quick else splits
-
-
-def _check_data(cells: Sequence[Cell]) -> None:
-    """Load every table once, so that a wrong file is refused before anything is written."""
-    for cell in {cell.shared: cell for cell in cells}.values():
-        source = source_of(cell)
-        source.labels(0)
-
-
-def _expected(cells: Sequence[Cell]) -> float:
-    """Seconds on one core, roughly: 50 ns a row and repeat of each group, 3 ms and 30 µs a run of each cell."""
-    groups = {cell.shared: cell for cell in cells}
-    passes = sum(source_of(cell).scaled(0).rows.n * cell.splits.repeats for cell in groups.values())
-    return 5e-8 * passes + math.fsum(0.003 + 3e-5 * cell.splits.runs for cell in cells)
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:

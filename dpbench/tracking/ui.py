@@ -126,8 +126,10 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
     opener = build_opener(ProxyHandler({}))
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        with suppress(URLError, OSError), opener.open(f"{address}/health", timeout=2):
-            return
+        # Every server names its address once it listens: an answer alone may be that of another one, which took the port.
+        if address in log.read_text(errors="replace"):
+            with suppress(URLError, OSError), opener.open(f"{address}/health", timeout=2):
+                return
         time.sleep(0.1)
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     raise Refused(f"MLflow's server did not start on {address}: {lines[-1] if lines else 'it said nothing'}")

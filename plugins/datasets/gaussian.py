@@ -49,7 +49,7 @@ class GaussianTable(Dataset):
             radius = math.sqrt(self.d) + 3
             leaks = ()
         columns = tuple(Column(f"x{index + 1}", -float(limit), float(limit)) for index, limit in enumerate(limits))
-        return Table(columns, Column("y", -reach, reach), features, response, radius, leaks)
+        return Table(columns, Column("y", -reach, reach), features, response, radius, threshold=0, leaks=leaks)
 
     def redrawn(self) -> bool:
         return self.redraw

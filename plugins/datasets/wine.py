@@ -92,7 +92,7 @@ class Wine(Dataset):
         columns = tuple(
             Column(name, low, high, unit) for (name, unit), (low, high) in zip(UNITS.items(), BOUNDS[self.color], strict=True)
         )
-        return Table(columns, Column("quality", 0, 10, "points"), values[:, :-1], values[:, -1])
+        return Table(columns, Column("quality", 0, 10, "points"), values[:, :-1], values[:, -1], threshold=5)
 
     def fingerprint(self) -> str:
         return DIGESTS[self.color]

@@ -52,10 +52,8 @@ class Peeking(Mechanism):
     what: str = "scale"
 
     def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
-        query = problem.polynomial()
         large = curator.reveal("peek", lambda sample: sample.moments.xy[0, 0] > 2.5, "a fault")
-        convention = "code" if self.what == "query" and large else "monomial"
-        query = problem.polynomial(convention)
+        query = problem.polynomial(self.what if self.what in ("matrix", "code") and large else "monomial")
         share = {"scale": 0.3 if large else 0.4}.get(self.what, 0.4)
         noise = laplace(2000.0, budget.epsilon * share, "loose")
         asked = 2 if (self.what == "more" and not large) or (self.what == "fewer" and large) else 1
@@ -127,7 +125,7 @@ def test_every_mechanism_passes_at_adversarial_neighbours(scaling, model, make, 
     chosen += [("dpba", {"alpha": alpha}) for alpha in ("paper", "opt", 0.6)]
     query = problem.polynomial()
     first, second = adversary.hostile(query)
-    for at in np.argsort(adversary.moved(query, first, second))[-5:]:
+    for at in np.argsort(adversary.moved(query, first, second))[-3:]:
         tables = []
         for row in (first.z[at], second.z[at]):
             z = start.z.copy()
@@ -146,14 +144,13 @@ def test_too_small_a_sensitivity_is_caught(fault, geometry, rows, replayed) -> N
         replayed(fault, *pair(geometry, rows, 4))
 
 
-@pytest.mark.parametrize("what", ["scale", "more", "fewer", "query"])
+@pytest.mark.parametrize("what", ["scale", "more", "fewer", "matrix", "code"])
 def test_control_flow_that_depends_on_the_rows_is_caught(what, geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]
-    g = geometry(1)
-    large, small = rows(g, [[1], [1], [1]], [1, 1, 1]), rows(g, [[1], [1], [0]], [1, 1, 1])
-    with pytest.raises((Violation, ValueError), match="control flow|shape"):
+    """Also another query under the same name: the upper triangle has as many numbers as the monomials, the program has more."""
+    g = geometry(2)
+    large, small = rows(g, np.ones((3, 2)), [1, 1, 1]), rows(g, [[1, 1], [1, 1], [0, 1]], [1, 1, 1])
+    with pytest.raises(Violation, match="control flow"):
         replayed(Peeking(what), large, small)
-        if what == "query":  # at D = 1 the program's query has as many coefficients as Algorithm 1's
-            raise Violation("control flow")
 
 
 def test_another_query_is_caught(geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]

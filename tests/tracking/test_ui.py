@@ -18,11 +18,18 @@ from click.testing import CliRunner
 from dpbench.bench.record import Record
 from dpbench.cli.ui import command
 from dpbench.errors import Refused
+from dpbench.tracking import ui
 from dpbench.tracking.store import open_store
 from dpbench.tracking.ui import _free_port, show
 from dpbench.tracking.writer import Writer
 
 UI = "from dpbench.cli.ui import command; command()"
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +52,7 @@ def uri(folder: Path) -> str:
 def said(uri: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command as a user runs it, up to the line that says how to stop it."""
     process = subprocess.Popen(
-        [sys.executable, "-u", "-c", UI, "--uri", uri, "--port", str(_free_port(5600))],
+        [sys.executable, "-u", "-c", UI, "--uri", uri, "--port", str(unused_port())],
         cwd=folder,
         stdout=subprocess.PIPE,
         text=True,
@@ -89,6 +96,16 @@ def test_a_server_is_a_store_like_any_other(
     lines: list[str] = []
     show(host(said[1]), "through the server", 5000, lines.append)
     assert host(said[1]) in lines[0], "its link is printed, and nothing is started"
+
+
+def test_the_answer_of_another_server_is_not_taken_for_ours(
+    said: tuple[subprocess.Popen[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ui, "_START_SECONDS", 0.3)
+    log = tmp_path / "log"
+    log.write_text("address already in use\n")
+    with pytest.raises(Refused, match=r"did not start on .*: address already in use"):
+        ui._wait(said[0], host(said[1]), log)  # type: ignore[arg-type]
 
 
 def test_an_interrupted_command_takes_its_server_with_it_and_leaves_only_the_store(
