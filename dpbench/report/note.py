@@ -58,7 +58,8 @@ def _label(row: Row) -> str:
 
 def note(rows: Sequence[Row], command: str, run_id: str | None, figure: bool) -> str:
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
-    lines = ["## Answer", "", *(f"- {sentence}" for sentence in answer(rows)), "", METRICS_NOTE, ""]
+    # MLflow folds a note after about five lines: the answer comes first
+    lines = [*(f"- {sentence}" for sentence in answer(rows)), "", METRICS_NOTE, ""]
     if figure and run_id:
         lines += [f"![error against ε](get-artifact?path={FIGURE}&run_uuid={run_id})", ""]
     lines += [f"`{command}`", "", "| mechanism | model | dataset | ε | median | 20-80 % | ε accounted | guarantee |"]

@@ -21,7 +21,7 @@ from dpbench.sweep.engines import Died, Engine, engine_named, run
 from dpbench.sweep.plan import Plan, Planned
 from dpbench.tracking.store import open_store
 from dpbench.tracking.view import save_view
-from dpbench.tracking.writer import Writer
+from dpbench.tracking.writer import Recorded, Writer
 
 OK, FAILED = 0, 1
 
@@ -58,13 +58,13 @@ def execute(
     """
     engine_named(str(engine["name"]), engine["workers"], 0.0)
     with open_store(tracking.uri, tracking.experiment) as store, Writer(store) as writer:
-        ids = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run if planned.cell])
-        found = {key: store.client.get_run(run_id).data for key, run_id in ids.items()}
+        found = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run if planned.cell])
         plan = plan.resumed(found)
         chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
         text = shlex.join(["python", "-m", "dpbench", *command])
         tags = {"dpbench.command": text}
-        parent = writer.open_sweep(plan.key, _title(plan), tags, f"`{text}`\n\nStill running.") if sweep else None
+        known = not plan.to_run and writer.has_sweep(plan.key)
+        parent = writer.open_sweep(plan.key, _title(plan), tags, f"`{text}`\n\nStill running.") if sweep and not known else None
         save_view(store)
         records: dict[str, Record] = {}
 
@@ -99,7 +99,7 @@ def run_cells(plan: Plan, engine: Engine, keep: Callable[[Record], None]) -> Non
                     progress.advance()
 
 
-def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Any]) -> list[Row]:
+def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Recorded]) -> list[Row]:
     """A row for every cell of the plan."""
     rows = []
     for planned in plan.cells:

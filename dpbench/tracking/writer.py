@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -31,6 +32,16 @@ _FEW = 20
 """Up to here one question a cell is faster than reading every record of a large store."""
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """A cell as the store holds it."""
+
+    run_id: str
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    metrics: Mapping[str, float]
+
+
 class Writer:
     """The only writer of a store: one run per cell under one parent run per sweep.
 
@@ -53,17 +64,17 @@ class Writer:
             with suppress(MlflowException) if error else nullcontext():
                 self._end(run_id, "KILLED")
 
-    def finished(self, keys: Collection[str]) -> dict[str, str]:
+    def finished(self, keys: Collection[str]) -> dict[str, Recorded]:
         """The run of each of these cells that the experiment already holds a good record of: the newest."""
         wanted = set(keys)
-        found: dict[str, str] = {}
+        found: dict[str, Recorded] = {}
         good = "tags.`dpbench.kind` = 'cell' and tags.`dpbench.status` = 'ok' and attributes.status = 'FINISHED'"
         few = len(wanted) <= _FEW
         for query in [f"{good} and tags.`dpbench.key` = '{key}'" for key in sorted(wanted)] if few else [good]:
             for run in self._search(query):
                 key = run.data.tags.get("dpbench.key", "")
                 if key in wanted:
-                    found.setdefault(key, run.info.run_id)
+                    found.setdefault(key, Recorded(run.info.run_id, run.data.params, run.data.tags, run.data.metrics))
                 if len(found) == len(wanted):
                     break
         return found
@@ -72,6 +83,11 @@ class Writer:
         """Begin a sweep; the id of its run is the parent of its cells."""
         own = {"dpbench.kind": "sweep", "dpbench.sweep_key": sweep_key, NOTE: shortened(note)}
         return str(self._begin(name, {**tags, **own}, _now()).info.run_id)
+
+    def has_sweep(self, sweep_key: str) -> bool:
+        """Whether a sweep of just these cells was finished before."""
+        query = f"tags.`dpbench.kind` = 'sweep' and tags.`dpbench.sweep_key` = '{sweep_key}' and attributes.status = 'FINISHED'"
+        return next(self._search(query), None) is not None
 
     def write(self, record: Record, parent: str | None) -> str:
         """Write one cell; the id of its run."""

@@ -61,6 +61,9 @@ BOUNDS: dict[Color, tuple[tuple[float, float], ...]] = {
     ),
 }
 
+QUALITY = (3.0, 9.0)
+"""The grades given, of a scale from 0 to 10 (Cortez et al. 2009, Figure 1)."""
+
 DIGESTS: dict[Color, str] = {
     "white": "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
     "red": "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
@@ -71,9 +74,9 @@ DIGESTS: dict[Color, str] = {
 class Wine(Dataset):
     """Quality of Portuguese wines from 11 physico-chemical measurements: real, 4,898 white or 1,599 red ones.
 
-    The target is the tasters' score, graded from 0 to 10. The measurements' bounds are the ranges printed in the article
-    (Table 1), so they were public before this benchmark, though its authors took them from the same wines. 937 of the white
-    rows repeat another one.
+    The target is the tasters' score: the scale goes from 0 to 10, the grades given from 3 to 9. All bounds are the ranges
+    printed in the article (Table 1 and Figure 1), so they were public before this benchmark, though its authors took them
+    from the same wines. 937 of the white rows repeat another one.
     """
 
     name: ClassVar[str] = "wine"
@@ -92,7 +95,7 @@ class Wine(Dataset):
         columns = tuple(
             Column(name, low, high, unit) for (name, unit), (low, high) in zip(UNITS.items(), BOUNDS[self.color], strict=True)
         )
-        return Table(columns, Column("quality", 0, 10, "points"), values[:, :-1], values[:, -1], threshold=5)
+        return Table(columns, Column("quality", *QUALITY, "points"), values[:, :-1], values[:, -1], threshold=5)
 
     def fingerprint(self) -> str:
         return DIGESTS[self.color]

@@ -11,15 +11,7 @@ import pytest
 
 from dpbench.bench.record import Record
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.writer import Writer
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """MLflow's tables use what SQLAlchemy 2.1 has deprecated: not ours to fix, and not an error."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning"))
+from dpbench.tracking.writer import Recorded, Writer
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +62,9 @@ def make_failure(make_record: Callable[..., Record]) -> Callable[..., Record]:
         return make_record(key, status="failed", metrics={}, history={}, ledger={}, runs={}, error=error)
 
     return make
+
+
+@pytest.fixture
+def ids() -> Callable[[dict[str, Recorded]], dict[str, str]]:
+    """Only the run ids of what was found."""
+    return lambda found: {key: recorded.run_id for key, recorded in found.items()}

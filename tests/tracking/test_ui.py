@@ -83,13 +83,16 @@ def test_the_command_prints_the_link_of_a_server_that_answers(said: tuple[subpro
 
 
 def test_a_server_is_a_store_like_any_other(
-    said: tuple[subprocess.Popen[str], str], make_record: Callable[..., Record], capsys: pytest.CaptureFixture[str]
+    said: tuple[subprocess.Popen[str], str],
+    make_record: Callable[..., Record],
+    capsys: pytest.CaptureFixture[str],
+    ids: Callable[..., dict[str, str]],
 ) -> None:
     with open_store(host(said[1]), "through the server") as store, Writer(store) as writer:
         parent = writer.open_sweep("s2", "a sweep", {}, "")
         run_id = writer.write(make_record("b2"), parent)
         writer.close_sweep(parent, "FINISHED", "done")
-        assert writer.finished(["b2"]) == {"b2": run_id}
+        assert ids(writer.finished(["b2"])) == {"b2": run_id}
         names = sorted(item.path for item in store.client.list_artifacts(run_id))
     assert names == ["config.yaml", "ledger.json", "runs.parquet"]
     assert capsys.readouterr().out == "", "MLflow's own lines about each run would drown the sweep's"
