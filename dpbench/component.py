@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from abc import ABC
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -13,7 +14,7 @@ from dpbench.options import check_options, refuse_unknown_options
 
 
 @dataclass(frozen=True)
-class Component:
+class Component(ABC):
     """A frozen dataclass that the registry knows by ``name``; its fields are its options on the command line.
 
     Options are checked when the object is made: see :mod:`dpbench.options` for the types a field may have.

@@ -13,7 +13,7 @@ from dpbench.component import Component
 from dpbench.data.geometry import Geometry
 from dpbench.model import Capability, Model, Problem
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.ledger import Budget, merge
+from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.query import Query
 
@@ -102,18 +102,14 @@ class OneRunMechanism(Mechanism):
         """The weight vector of one run: (D,)."""
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        weights, status, ledgers = [], [], []
-        for run in range(curator.runs):
-            single = curator.one(run)
+        weights, status = [], []
+        singles = [curator.one(run) for run in range(curator.runs)]
+        for run, single in enumerate(singles):
             result = self.fit_run(OneRunCurator(single), problem.one(run), budget)
             vector, state = result if isinstance(result, tuple) else (result, OK)
             weights.append(np.asarray(vector, dtype=float))
             status.append(state)
-            ledgers.append(single.ledger)
-        merged = merge(ledgers)
-        curator.ledger.entries[:] = merged.entries
-        for leak in merged.leaks:
-            curator.ledger.leak(leak)
+        curator.adopt(singles)
         return Fit(np.stack(weights), np.array(status))
 
 

@@ -38,6 +38,11 @@ class Quadratic:
         """Whether each objective is bounded with a single minimiser: (…)."""
         return np.asarray((self.spectrum[0] > self.negligible).all(axis=-1))
 
+    @property
+    def bounded(self) -> Array:
+        """Whether each objective has a minimum, up to what rounding leaves of a flat direction: (…)."""
+        return np.asarray((self.spectrum[0] >= -self.negligible).all(axis=-1))
+
     def ridged(self, weight: Array | float, of: Array | None = None) -> Quadratic:
         """Plus weight · ‖w‖² (``weight`` a number or one a run), of the coefficients where ``of`` is 1."""
         size = self.linear.shape[-1]

@@ -16,7 +16,7 @@ def drawn(runs: int, size: int, shift: float = 0.0, seed: int = 0) -> Quadratic:
 
 
 def value(quadratic: Quadratic, w: np.ndarray) -> np.ndarray:
-    return np.asarray(np.einsum("...i,...ij,...j->...", w, quadratic.matrix, w) + np.einsum("...i,...i->...", quadratic.linear, w))
+    return np.asarray(np.einsum("...i,...ij,...j->...", w, quadratic.matrix, w) + (quadratic.linear * w).sum(axis=-1))
 
 
 def test_no_point_is_below_the_minimiser() -> None:
@@ -72,7 +72,8 @@ def test_flooring_raises_what_is_below_and_leaves_the_rest() -> None:
     np.testing.assert_allclose(np.linalg.eigvalsh(floored.matrix), np.maximum(values, floor[:, None]), atol=1e-12)
     np.testing.assert_array_equal(floored.linear, quadratic.linear)
     assert floored.positive_definite.all()
-    np.testing.assert_allclose(floored.minimiser(), -0.5 * np.linalg.solve(floored.matrix, quadratic.linear[..., None])[..., 0], atol=1e-12)
+    solved = -0.5 * np.linalg.solve(floored.matrix, quadratic.linear[..., None])[..., 0]
+    np.testing.assert_allclose(floored.minimiser(), solved, atol=1e-12)
 
 
 def test_a_bounded_objective_needs_no_repair() -> None:

@@ -8,7 +8,7 @@ the same whatever the order, the chunks, the threads or the machine. Truncation 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,7 +23,7 @@ FINEST = 16
 class Rows:
     """Scaled rows: ``z`` holds a column of ones, the features, the target."""
 
-    z: np.ndarray
+    z: np.ndarray = field(repr=False)
     geometry: Geometry
 
     @property

@@ -69,8 +69,9 @@ class Splits:
 
     def assign(self, rows: int, sampled: int, seed: int, identity: str, repeat: int) -> np.ndarray:
         """The part of every row in one repeat (UNUSED where it was not sampled)."""
-        parts = np.repeat(np.arange(self.parts, dtype=np.int8), self.sizes(sampled))
-        unused = np.full(rows - sampled, UNUSED, dtype=np.int8)
+        small = np.int8 if self.parts <= np.iinfo(np.int8).max else np.int32  # shuffling and comparing bytes is faster
+        parts = np.repeat(np.arange(self.parts, dtype=small), self.sizes(sampled))
+        unused = np.full(rows - sampled, UNUSED, dtype=small)
         labels = np.concatenate([parts, unused])
         stream(seed, identity, "splits", self.scheme, repeat).shuffle(labels)
         return labels

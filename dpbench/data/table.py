@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,10 @@ class Leak:
 BOUNDS_FROM_DATA = Leak("bounds_from_data", "the bounds were read from the private rows, which no ε pays for")
 
 
+RESOLUTION = 1e-12
+"""The smallest width of bounds, relative to them: below it rounding would fill the range."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A column and its public bounds; one-hot columns of one attribute carry its name as their group."""
@@ -33,7 +37,8 @@ class Column:
     group: str | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+        width = self.high - self.low
+        if not (math.isfinite(width) and width > RESOLUTION * max(abs(self.low), abs(self.high), 1e-290)):
             raise Refused(
                 f"The bounds of column {self.name!r} must be two finite numbers, the lower one first. "
                 f"Got [{self.low}, {self.high}] instead."
@@ -55,8 +60,8 @@ class Table:
 
     columns: tuple[Column, ...]
     target: Column
-    features: np.ndarray
-    response: np.ndarray
+    features: np.ndarray = field(repr=False)
+    response: np.ndarray = field(repr=False)
     radius: float | None = None
     """A declared L2 norm of a feature row, which ball scaling uses instead of the columns' bounds."""
     sensitive: tuple[str, ...] = ()
@@ -86,6 +91,15 @@ class Table:
         bad = int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum())
         if bad:
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        """Sensitivities count one 1 in each one-hot group, so a row with more, or with other numbers, must not pass."""
+        for group in dict.fromkeys(column.group for column in self.columns if column.group is not None):
+            members = self.features[:, [column.group == group for column in self.columns]]
+            bad = int((~np.isin(members, (0, 1)).all(axis=1) | (members.sum(axis=1) > 1)).sum())
+            if bad:
+                raise Refused(f"One-hot columns hold 0 or 1, at most one 1 a row. Got {bad} rows of {group!r} that do not.")
 
     @property
     def rows(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.statistics import Sample
 from dpbench.data.table import Leak
 from dpbench.privacy.cost import Cost, Nothing, Pure
-from dpbench.privacy.ledger import Budget, Entry, Ledger
+from dpbench.privacy.ledger import Budget, Entry, Ledger, merge
 from dpbench.privacy.noise import Law, Noise
 from dpbench.privacy.query import Query
 from dpbench.streams import stream
@@ -64,9 +64,12 @@ class Answer:
     """What a call saw and said: kept on the tape of an audited curator only, never in a record."""
 
     query: str
-    exact: np.ndarray
+    identity: str
+    exact: np.ndarray = field(repr=False)
     noise: Noise
-    noisy: np.ndarray
+    noisy: np.ndarray = field(repr=False)
+    run: int | None = None
+    """The run it was asked for, where a mechanism looks at one run at a time."""
 
 
 class Curator:
@@ -102,7 +105,7 @@ class Curator:
         self._fits(query, noise)
         call = self._pay(Entry.of(query.name, noise))
         exact = query.exact(self._sample)
-        return self._tell(query.name, exact, noise, exact + self._draw(noise, query, call))
+        return self._tell(query, exact, noise, exact + self._draw(noise, query, call))
 
     def until(
         self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
@@ -131,7 +134,7 @@ class Curator:
                 answers[run] = exact[run] + noise.law.shape(noise.law.standard(generator, query.size), scale)
                 accepted[run] = accept(run, answers[run])
                 tries += 1
-        return self._tell(query.name, exact, noise, answers), accepted
+        return self._tell(query, exact, noise, answers), accepted
 
     def unproven(
         self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
@@ -151,8 +154,23 @@ class Curator:
         self.ledger.leak(Leak(what, why))
 
     def one(self, run: int) -> Curator:
-        """A curator of a single run, with the same streams and a ledger of its own."""
-        return Curator(self._sample.one(run), self._draws.one(run), self.ledger.budget, self.ledger.leaks)
+        """A curator of a single run, with the same streams and a ledger of its own that begins where this one stands."""
+        single = Curator(self._sample.one(run), self._draws.one(run), self.ledger.budget, self.ledger.leaks)
+        single.ledger.entries.extend(self.ledger.entries)
+        single._calls = Counter(self._calls)
+        single.tape = None if self.tape is None else []
+        return single
+
+    def adopt(self, singles: Sequence[Curator]) -> None:
+        """Take over what curators of single runs, one for each run in order, have paid, called and taped."""
+        merged = merge(single.ledger for single in singles)
+        self.ledger.entries[:] = merged.entries
+        for leak in merged.leaks:
+            self.ledger.leak(leak)
+        for run, single in enumerate(singles):
+            self._calls |= single._calls
+            if self.tape is not None:
+                self.tape += [replace(answer, run=run) for answer in single.tape or []]
 
     def _fits(self, query: Query, noise: Noise) -> None:
         rows, width = noise.scale.shape
@@ -172,7 +190,7 @@ class Curator:
     def _draw(self, noise: Noise, query: Query, call: int) -> np.ndarray:
         return noise.law.shape(self._draws.standard(noise.law, query.name, call, query.size), noise.scale)
 
-    def _tell(self, name: str, exact: np.ndarray, noise: Noise, noisy: np.ndarray) -> np.ndarray:
+    def _tell(self, query: Query, exact: np.ndarray, noise: Noise, noisy: np.ndarray) -> np.ndarray:
         if self.tape is not None:
-            self.tape.append(Answer(name, exact, noise, noisy))
+            self.tape.append(Answer(query.name, query.identity, exact, noise, noisy))
         return noisy

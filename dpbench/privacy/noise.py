@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -130,20 +131,27 @@ class Noise:
 
 def laplace(sensitivity: float, epsilon: float, proof: str) -> Noise:
     """Laplace noise for an L1 sensitivity: scale = sensitivity / ε (Dwork et al. 2006)."""
-    return Noise(Laplace(), np.array([sensitivity / epsilon]), epsilon, proof)
+    return _uniform(Laplace(), sensitivity, epsilon, proof)
 
 
 def geometric(sensitivity: int, epsilon: float, proof: str) -> Noise:
-    """Two-sided geometric noise for integer answers with an L1 sensitivity."""
-    return Noise(Geometric(), np.array([sensitivity / epsilon]), epsilon, proof)
+    """Two-sided geometric noise for integer answers with an L1 sensitivity: exp(-ε / sensitivity) an integer further."""
+    return _uniform(Geometric(), sensitivity, epsilon, proof)
 
 
 def gaussian(sensitivity: float, mu: float, proof: str) -> Noise:
     """Gaussian noise for an L2 sensitivity: standard deviation = sensitivity / μ, which is μ-GDP."""
-    return Noise(Gaussian(), np.array([sensitivity / mu]), mu, proof)
+    return _uniform(Gaussian(), sensitivity, mu, proof)
 
 
 def concentrated(sensitivity: float, rho: float, proof: str) -> Noise:
     """Gaussian noise for an L2 sensitivity, paid in ρ: standard deviation = sensitivity / sqrt(2ρ)."""
-    bound = float(np.sqrt(2 * rho))
-    return Noise(ConcentratedGaussian(), np.array([sensitivity / bound]), bound, proof)
+    return _uniform(ConcentratedGaussian(), sensitivity, math.sqrt(2 * rho) if rho > 0 else rho, proof)
+
+
+def _uniform(law: Law, sensitivity: float, bound: float, proof: str) -> Noise:
+    """One scale for every coefficient, such that the sensitivity is worth ``bound``."""
+    for what, value in (("sensitivity", sensitivity), ("budget", bound)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"A {law.name} noise's {what} must be finite and positive. Got {value} instead.")
+    return Noise(law, np.array([sensitivity / bound]), bound, proof)

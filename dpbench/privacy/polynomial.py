@@ -93,6 +93,10 @@ class Polynomial(Query):
         return len(self._pairs[0]) + self.geometry.dimension
 
     @property
+    def identity(self) -> str:
+        return f"{self.convention} coefficients of {self.loss}"
+
+    @property
     def quadratic_size(self) -> int:
         """The released numbers that belong to M: they come first."""
         return len(self._pairs[0])

@@ -27,6 +27,11 @@ class Query(ABC):
     def size(self) -> int:
         """How many numbers an answer has."""
 
+    @property
+    def identity(self) -> str:
+        """Which question it is, beyond its name: an audit compares it between neighbours."""
+        return f"{type(self).__name__} of {self.size}"
+
     @abstractmethod
     def contribution(self, rows: Rows, run: int) -> np.ndarray:
         """What each row adds: (rows, size)."""

@@ -21,6 +21,9 @@ ROUNDING = 1e-9
 """Relative slack for the rounding of exact answers and bounds."""
 
 
+_FLOW = "control flow depends on the rows."
+
+
 class Violation(Exception):
     """A guarantee that did not hold on a pair of neighbours."""
 
@@ -45,22 +48,33 @@ class Replay(Curator):
         noisy = self._recorded(query, noise)
         return noisy, np.array([accept(run, answer) for run, answer in enumerate(noisy)])
 
+    def one(self, run: int) -> Replay:
+        """A replay of a single run, from its own part of the tape."""
+        own = [answer for answer in self._left if answer.run == run]
+        return Replay(self._sample.one(run), self._draws.one(run), self.ledger.budget, own)
+
+    def adopt(self, singles: Sequence[Curator]) -> None:
+        """Every single run's replay is over: what it left unasked is left unasked here."""
+        replays = [single for single in singles if isinstance(single, Replay)]
+        self.ratios += [ratio for replay in replays for ratio in replay.ratios]
+        asked = {id(answer) for answer in self._left if answer.run is not None}
+        unasked = {id(answer) for replay in replays for answer in replay._left}
+        self._left = [answer for answer in self._left if id(answer) not in asked - unasked]
+
     def finish(self) -> None:
         """Every recorded call must have been made again."""
         if self._left:
-            raise Violation(
-                f"On the neighbour the query {self._left[0].query!r} was not asked: control flow depends on the rows."
-            )
+            raise Violation(f"On the neighbour the query {self._left[0].query!r} was not asked: {_FLOW}")
 
     def _recorded(self, query: Query, noise: Noise) -> np.ndarray:
         if not self._left:
-            raise Violation(f"On the neighbour the query {query.name!r} is asked once more: control flow depends on the rows.")
+            raise Violation(f"On the neighbour the query {query.name!r} is asked once more: {_FLOW}")
         told = self._left.pop(0)
-        same = told.query == query.name and told.noise.law.name == noise.law.name and told.noise.bound == noise.bound
+        if (told.query, told.identity) != (query.name, query.identity):
+            raise Violation(f"The query {told.query!r} became {query.name!r}, or another one of that name: {_FLOW}")
+        same = told.noise.law.name == noise.law.name and told.noise.bound == noise.bound
         if not same or not np.array_equal(told.noise.scale, noise.scale):
-            raise Violation(
-                f"The call {told.query!r} became {query.name!r}, or its noise changed: control flow depends on the rows."
-            )
+            raise Violation(f"The noise of {query.name!r} changed: {_FLOW}")
         change = (query.exact(self._sample) - told.exact) / noise.scale
         moved = np.abs(change).sum(axis=1) if noise.law.norm == "L1" else np.sqrt(np.square(change).sum(axis=1))
         ratio = float((moved / noise.bound).max())

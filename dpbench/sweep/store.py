@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
+from omegaconf import OmegaConf
 
 from dpbench.options import options_of
 from dpbench.registry import registry
@@ -29,6 +31,7 @@ class SweeperConfig:
 @cache
 def register() -> None:
     """Make every component a choice of its group, so that a stranger's plugin needs no YAML."""
+    OmegaConf.register_new_resolver("dpbench.temp", tempfile.gettempdir, replace=True)
     store = ConfigStore.instance()
     for entry in registry().entries:
         if entry.health == "ok" and entry.cls is not None:

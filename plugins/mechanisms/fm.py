@@ -63,7 +63,7 @@ class FunctionalMechanism(Mechanism):
 
         def bounded(run: int, coefficients: np.ndarray) -> bool:
             single = problem.one(run)
-            return bool(single.regularised(objective.quadratic(coefficients[None], single.n)).positive_definite[0])
+            return bool(single.regularised(objective.quadratic(coefficients[None], single.n)).bounded[0])
 
         coefficients, accepted = curator.until(objective, noise, bounded, self.max_tries)
         quadratic = problem.regularised(objective.quadratic(coefficients, problem.n))

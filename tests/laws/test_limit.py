@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -73,14 +73,14 @@ CASES = {
 
 
 @pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest, table: Callable[..., Table]) -> Iterator[tuple[Rows, Rows]]:
+def case(request: pytest.FixtureRequest, table: Callable[..., Table]) -> tuple[Rows, Rows]:
     """Rows to train on, and rows to predict."""
     design, scaling, intercept = CASES[request.param]
     x, groups, trained = drawn(design)
     generator = np.random.default_rng(1)
     y = np.clip(np.tanh(x @ generator.normal(size=x.shape[1])) + 0.2 * generator.normal(size=len(x)), -1, 1)
     scaled = scale(table(x, y, groups), scaling, intercept, "real")
-    yield scaled.take(np.arange(trained)), scaled
+    return scaled.take(np.arange(trained)), scaled
 
 
 @pytest.mark.parametrize("penalty", [None, 0.01])

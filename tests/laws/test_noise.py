@@ -6,7 +6,7 @@ number of coefficients it looks at (Bonferroni). The seed is fixed, so a test th
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def answers(sample: Any, make: Any, curate: Any, epsilon: float, name: str, **op
 @pytest.mark.parametrize("sensitivity", ["paper", "code", "tight"])
 @pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
 def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, sensitivity, zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
-    """Every entry of M and c after symmetrisation; mean square against normal limits with the law's kurtosis. False alarm 1e-6."""
+    """Every entry of M and c after symmetrisation: mean squares, limits by the law's kurtosis. False alarm 1e-6."""
     epsilon = 0.8
     query, answer = answers(zeros, make, curate, epsilon, "fm", convention=convention, sensitivity=sensitivity)
     noisy = query.quadratic(answer.noisy, zeros.n)
@@ -64,11 +64,11 @@ def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, 
     limit = normal_limit(D * D + D)
     np.testing.assert_array_equal(noisy.matrix, np.swapaxes(noisy.matrix, 1, 2))
     assert (noisy.matrix[:, 0, 0] == zeros.n).all(), "the intercept's own coefficient is n, without noise"
-    for j, l in product(range(D), repeat=2):
-        if (j, l) != (0, 0):
-            variance, fourth = (2 * b * b, LAPLACE) if j == l else (off, kurtosis)
-            score = (np.mean(noisy.matrix[:, j, l] ** 2) / variance - 1) / np.sqrt((fourth - 1) / RUNS)
-            assert abs(score) < limit, f"M[{j}, {l}] is {score:.1f} standard errors away"
+    for j, k in product(range(D), repeat=2):
+        if (j, k) != (0, 0):
+            variance, fourth = (2 * b * b, LAPLACE) if j == k else (off, kurtosis)
+            score = (np.mean(noisy.matrix[:, j, k] ** 2) / variance - 1) / np.sqrt((fourth - 1) / RUNS)
+            assert abs(score) < limit, f"M[{j}, {k}] is {score:.1f} standard errors away"
     for j in range(D):
         score = (np.mean(noisy.linear[:, j] ** 2) / (2 * b * b) - 1) / np.sqrt((LAPLACE - 1) / RUNS)
         assert abs(score) < limit, f"c[{j}] is {score:.1f} standard errors away"
@@ -76,15 +76,15 @@ def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, 
 
 def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
     """2 Σ|x| / b is exactly χ²(2 runs) for Laplace noise: fm and dpba. False alarm 1e-6."""
-    fm, at_fm = answers(zeros, make, curate, 1.0, "fm", convention="matrix", sensitivity="code")
+    _, at_fm = answers(zeros, make, curate, 1.0, "fm", convention="matrix", sensitivity="code")
     dpba, at_dpba = answers(zeros, make, curate, 1.0, "dpba", alpha=0.25)
     D = 4
-    expected = np.r_[np.full(at_fm.noisy.shape[1], 2 * D * D + 4 * D)]
+    expected = np.full(at_fm.noisy.shape[1], 2 * D * D + 4 * D)
     split = np.r_[np.full(dpba.quadratic_size, 2 * D * D / 0.25), np.full(D, 4 * D / 0.75)]
-    for noise, scale in ((at_fm.noisy - at_fm.exact, expected), (at_dpba.noisy - at_dpba.exact, split)):
-        total = 2 * np.abs(noise).sum(axis=0) / scale
+    for noise, scales in ((at_fm.noisy - at_fm.exact, expected), (at_dpba.noisy - at_dpba.exact, split)):
+        total = 2 * np.abs(noise).sum(axis=0) / scales
         tail = 2 * np.minimum(stats.chi2.cdf(total, 2 * RUNS), stats.chi2.sf(total, 2 * RUNS))
-        assert tail.min() > FALSE_ALARM / (2 * len(scale))
+        assert tail.min() > FALSE_ALARM / (2 * len(scales))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None: 
 def test_a_continuous_law_is_what_its_name_says(law, cdf) -> None:  # type: ignore[no-untyped-def]
     """Kolmogorov-Smirnov on 200,000 draws of 2,000 streams, at two scales. False alarm 1e-6."""
     standard = np.stack([law.standard(stream(7, "law", run), 100) for run in range(2_000)])
-    for scale in (0.01, 30.0):
-        shaped = law.shape(standard, np.full((1, 1), scale)).ravel()
-        assert stats.kstest(shaped / scale, cdf).pvalue > FALSE_ALARM / 2
+    for b in (0.01, 30.0):
+        shaped = law.shape(standard, np.full((1, 1), b)).ravel()
+        assert stats.kstest(shaped / b, cdf).pvalue > FALSE_ALARM / 2
         kurtosis = LAPLACE if law.name == "laplace" else 3.0
-        score = (np.mean(shaped**2) / law.variance(np.array(scale)) - 1) / np.sqrt((kurtosis - 1) / shaped.size)
+        score = (np.mean(shaped**2) / law.variance(np.array(b)) - 1) / np.sqrt((kurtosis - 1) / shaped.size)
         assert abs(score) < normal_limit(2)
 
 
@@ -168,7 +168,7 @@ def test_more_epsilon_never_means_more_noise(zeros, repeated, make, curate) -> N
     few = repeated(zeros.rows(0), 100)
     for name, options in [("fm", {}), ("dpba", {"alpha": "opt"}), ("dpba", {"alpha": "paper"}), ("dpba", {"alpha": 0.4})]:
         noises = [np.abs(answers(few, make, curate, epsilon, name, **options)[1].noisy) for epsilon in (0.01, 0.1, 1.0, 10.0)]
-        assert all((more < less).all() for less, more in zip(noises, noises[1:], strict=False))
+        assert all((more < less).all() for less, more in pairwise(noises))
 
 
 def test_dpba_at_the_printed_shares_is_fm_with_the_program_s_sensitivity(make, curate, table) -> None:  # type: ignore[no-untyped-def]

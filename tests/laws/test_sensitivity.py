@@ -113,18 +113,14 @@ def test_unequal_scales_have_the_closed_form(D, polynomial) -> None:  # type: ig
 def test_brute_force_over_a_grid_agrees_with_the_closed_form(D, loss, convention, polynomial, adversary) -> None:  # type: ignore[no-untyped-def]
     """Every pair of rows on a grid that holds the attaining one, up to permutation: its largest move is the bound."""
     query = polynomial(D, loss=loss, convention=convention)
-    step = {1: 1.0, 2: 1 / 6, 3: 1 / 3, 4: 0.25 if convention != "matrix" else 0.4}[D]
-    grid = np.unique(
-        np.concatenate([np.arange(0, 1 + 1e-9, step), [1 / D, min(2 / (D + 1), 1), min(2 / D, 1), min(4 / (D + 1), 1), 1]]).round(
-            12
-        )
-    )
-    grid = np.unique(np.concatenate([-grid, grid]))
-    if D > 2:
-        grid = np.unique(np.concatenate([[-1, 0, 1], {
-            ("linear", True): [2 / (D + 1)], ("linear", False): [1 / D],
-            ("logistic", True): [4 / (D + 1)], ("logistic", False): [2 / D],
-        }[loss, convention == "matrix"]]).round(15))  # fmt: skip
+    attaining = {
+        ("linear", "matrix"): 2 / (D + 1),
+        ("linear", "monomial"): 1 / D,
+        ("logistic", "matrix"): min(4 / (D + 1), 1),
+        ("logistic", "monomial"): min(2 / D, 1),
+    }[loss, "matrix" if convention == "matrix" else "monomial"]
+    grid = np.array([-1, 0, 1, attaining]) if D > 2 else np.linspace(-1, 1, {1: 41, 2: 13}[D])
+    grid = np.unique(np.append(grid, attaining))
     cells = np.array(list(product(grid, grid)))  # the pairs (x_j, x'_j) of one column
     kinds = np.array(list(combinations_with_replacement(range(len(cells)), D)))
     x, other = cells[kinds, 0], cells[kinds, 1]
@@ -163,7 +159,7 @@ def test_brute_force_over_one_hot_tables_meets_the_formula_or_falls_one_short(
 def test_no_neighbours_move_the_coefficients_by_more_than_any_declared_bound(
     shape, loss, scaling, intercept, polynomial, adversary
 ) -> None:  # type: ignore[no-untyped-def]
-    """10,000 adversarial pairs for every convention and sensitivity; with scales of its own for M and c, the tight bound again."""
+    """10,000 adversarial pairs for every convention and sensitivity; tight and code also with scales of their own."""
     numeric, groups = SHAPES[shape]
     parts = numeric + len(groups) + intercept
     constant = 1.0 if scaling == "box" else parts**-0.5

@@ -45,11 +45,12 @@ def fitted(sample, make, curate, epsilon, **options):  # type: ignore[no-untyped
 
 @pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
 def test_drawn_until_bounded_every_objective_is_positive_definite(convention, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
-    fit, objective, answer = fitted(noisy, make, curate, 1.0, until_bounded=True, convention=convention)
+    fit, objective, _ = fitted(noisy, make, curate, 1.0, until_bounded=True, convention=convention)
     assert (np.linalg.eigvalsh(objective.matrix)[:, 0] > 0).all()
     assert set(fit.status) == {"ok"}
     assert not fit.health["not_positive_definite"].any()
-    np.testing.assert_allclose(fit.weights, -0.5 * np.linalg.solve(objective.matrix, objective.linear[..., None])[..., 0], rtol=1e-9)
+    solved = -0.5 * np.linalg.solve(objective.matrix, objective.linear[..., None])[..., 0]
+    np.testing.assert_allclose(fit.weights, solved, rtol=1e-9)
     released, first, _ = fitted(noisy, make, curate, 0.5, repair="none", ridge=0.0, convention=convention)
     bounded = first.positive_definite
     assert 0.02 < bounded.mean() < 0.9, "the test needs both kinds of runs"
@@ -58,7 +59,7 @@ def test_drawn_until_bounded_every_objective_is_positive_definite(convention, no
 
 
 def test_drawn_until_bounded_answers_follow_the_conditional_law(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
-    """Against plain rejection: means of the released numbers over 2,000 runs, within 5.5 standard errors. False alarm 2e-7 for 5 means."""
+    """Against plain rejection: the 5 means over 2,000 runs, within 5.5 standard errors. False alarm 1e-6."""
     _, _, answer = fitted(noisy, make, curate, 1.0, until_bounded=True)
     _, _, plain = fitted(noisy, make, curate, 0.5)
     generator = np.random.default_rng(9)
@@ -99,7 +100,7 @@ def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(m
     ("trim", "monomial", 4.0), ("trim", "matrix", 4.0), ("trim", "code", 5.0), ("floor", "monomial", 0.0), ("none", "monomial", 4.0),
 ])  # fmt: skip
 def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, ridge, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
-    """λ = 4 sqrt(2) Δ/ε (the program: 5), then trimming; the floor is 2 std sqrt(D) of M's off-diagonal entries, without a ridge."""
+    """λ = 4 sqrt(2) Δ/ε (the program: 5), then trimming; the floor is 2 std_off sqrt(D), without a ridge."""
     fit, objective, answer = fitted(noisy, make, curate, 2.0, repair=repair, convention=convention)
     b = 2 * 3**2 / 2.0
     assert answer.noise.scale[0, 0] == b

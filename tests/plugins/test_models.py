@@ -49,7 +49,8 @@ def test_rmse_in_the_target_s_unit_is_half_its_range_as_large(make, curate) -> N
     problem = make("model", "linear").prepare(curate(rows))
     weights = problem.exact(sample)
     scores = problem.score(weights, sample)
-    raw = small.response - (problem.predict(rows.x, weights[0]) * 5 + 5)
+    middle, half = (wine.target.high + wine.target.low) / 2, (wine.target.high - wine.target.low) / 2
+    raw = small.response - (problem.predict(rows.x, weights[0]) * half + middle)
     assert scores["rmse_raw"][0] == pytest.approx(np.sqrt(np.mean(raw**2)), rel=1e-4)
 
 
@@ -69,7 +70,8 @@ def test_ridge_is_its_closed_form_and_leaves_the_intercept_alone(intercept, make
 
 def test_a_penalty_of_zero_is_the_linear_model_to_the_bit(block, make, curate) -> None:  # type: ignore[no-untyped-def]
     curator = curate(block.train, runs=block.runs)
-    linear, ridge = (make("model", name, **options).prepare(curator) for name, options in (("linear", {}), ("ridge", {"penalty": 0.0})))
+    linear = make("model", "linear").prepare(curator)
+    ridge = make("model", "ridge", penalty=0.0).prepare(curator)
     np.testing.assert_array_equal(linear.exact(block.train), ridge.exact(block.train))
 
 
@@ -80,7 +82,8 @@ def test_weighted_rows_count_as_often_as_their_weight(make, curate, table) -> No
     problem = make("model", "linear").prepare(curate(rows))
     weight = generator.integers(0, 4, 50)
     x, y = np.repeat(rows.x, weight, axis=0), np.repeat(rows.y, weight)
-    np.testing.assert_allclose(problem.weighted(rows.x, rows.y, weight.astype(float)), np.linalg.lstsq(x, y, rcond=None)[0], rtol=1e-9)
+    expected = np.linalg.lstsq(x, y, rcond=None)[0]
+    np.testing.assert_allclose(problem.weighted(rows.x, rows.y, weight.astype(float)), expected, rtol=1e-9)
 
 
 def test_gradient_and_curvature_are_the_loss_s_derivatives(make, curate, table) -> None:  # type: ignore[no-untyped-def]

@@ -36,7 +36,8 @@ def test_a_run_s_noise_depends_on_neither_its_block_nor_the_order_of_the_runs(re
 def test_kept_draws_are_the_ones_drawn_anew(repeated, zeros, query) -> None:  # type: ignore[no-untyped-def]
     shared = Draws(0, "t", [(0, 0), (0, 1)])
     noise = laplace(2.0, 1.0, "p")
-    answers = [Curator(repeated(zeros, 2), draws, Budget(1.0)).release(query, noise) for draws in (shared, shared, Draws(0, "t", shared.runs))]
+    new = Draws(0, "t", shared.runs)
+    answers = [Curator(repeated(zeros, 2), draws, Budget(1.0)).release(query, noise) for draws in (shared, shared, new)]
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])
 
@@ -79,7 +80,8 @@ def test_the_first_try_is_the_release_and_later_ones_are_new(repeated, curate, z
 
 def test_accepted_answers_have_the_conditional_law(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
     """Accepted above 1: Laplace noise given that is 1 + Exp(1); Kolmogorov-Smirnov on 5,000 runs. False alarm 1e-6."""
-    answers, accepted = curate(repeated(zeros, 5_000), 2.0).until(query, laplace(1.0, 1.0, "p"), lambda run, answer: answer[0] > 1)
+    curator = curate(repeated(zeros, 5_000), 2.0)
+    answers, accepted = curator.until(query, laplace(1.0, 1.0, "p"), lambda run, answer: answer[0] > 1)
     assert accepted.all()
     assert stats.kstest(answers[:, 0] - 1, stats.expon.cdf).pvalue > 5e-7
     assert stats.kstest(answers[:, 1], stats.laplace.cdf).pvalue > 5e-7

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -73,16 +73,15 @@ def test_no_privacy_has_no_guarantee(some, make, curate) -> None:  # type: ignor
 
 def test_a_capped_loop_has_no_guarantee_and_an_uncapped_one_costs_twice(some, make, curate) -> None:  # type: ignore[no-untyped-def]
     curator = curate(some, 2.0)
-    fit = make("mechanism", "fm", until_bounded=True).fit(curator, make("model", "linear").prepare(curator), curator.ledger.budget)
+    problem = make("model", "linear").prepare(curator)
+    fit = make("mechanism", "fm", until_bounded=True).fit(curator, problem, curator.ledger.budget)
     (entry,), (answer,) = curator.ledger.entries, curator.tape
     assert answer.noise.cost == Pure(1.0)
     assert entry.cost == Pure(2.0)
     assert entry.sound
     assert answer.noise.scale[0, 0] == pytest.approx(2 * 4**2 / 1.0)
     capped = curate(some, 2.0)
-    again = make("mechanism", "fm", until_bounded=True, max_tries=10_000).fit(
-        capped, make("model", "linear").prepare(capped), capped.ledger.budget
-    )
+    again = make("mechanism", "fm", until_bounded=True, max_tries=10_000).fit(capped, problem, capped.ledger.budget)
     np.testing.assert_array_equal(fit.weights, again.weights)
     assert not capped.ledger.sound
     assert capped.ledger.total.epsilon == math.inf
@@ -119,7 +118,7 @@ def test_a_budget_can_be_spent_to_the_last_bit_and_no_further(some, make) -> Non
     curator = Curator(WholeSample(some), Counted(), Budget(0.3, 1e-6, "pure"))
     query = make("model", "linear").prepare(curator).polynomial()
     answers = [curator.release(query, laplace(1.0, 0.1, "p")) for _ in range(3)]
-    assert all((a != b).all() for a, b in zip(answers, answers[1:], strict=False)), "each call has noise of its own"
+    assert all((a != b).all() for a, b in pairwise(answers)), "each call has noise of its own"
     with pytest.raises(Overspent):
         curator.release(query, laplace(1.0, 1e-6, "p"))
 
@@ -227,7 +226,9 @@ def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak(
         assert not merge(order).sound
 
 
-@pytest.mark.parametrize("options", [{"epsilon": 0.0}, {"epsilon": -1.0}, {"epsilon": math.nan}, {"epsilon": math.inf}, {"delta": 0.0}, {"delta": 1.0}])
+@pytest.mark.parametrize(
+    "options", [*({"epsilon": value} for value in (0.0, -1.0, math.nan, math.inf)), {"delta": 0.0}, {"delta": 1.0}]
+)
 def test_a_budget_refuses_nonsense(options) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(Refused, match="must be a float in the range"):
         Budget(**options)

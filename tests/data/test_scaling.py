@@ -1,0 +1,147 @@
+"""Scaling: into the declared box or ball, onto the grid, and never beyond."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpbench.data.scaling import grid_bits, scale, truncate
+from dpbench.data.table import Column, Table
+from dpbench.errors import Refused
+
+
+def wild(rows: int = 400, seed: int = 0) -> Table:
+    """Columns of odd bounds, a third of the values outside of them, a one-hot group."""
+    generator = np.random.default_rng(seed)
+    bounds = [(0.0, 1.0), (-3.7, 1e4), (1e-3, 2e-3), (-1e6, -5e5)]
+    columns = [Column(f"c{i}", *pair) for i, pair in enumerate(bounds)] + [Column(f"g{i}", 0, 1, group="g") for i in range(3)]
+    numeric = [generator.uniform(low - (high - low) / 4, high + (high - low) / 4, rows) for low, high in bounds]
+    features = np.column_stack([*numeric, np.eye(3)[generator.integers(3, size=rows)]])
+    return Table(tuple(columns), Column("y", -50, 7), features, generator.uniform(-90, 40, rows))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("rows", [2, 400, 5_000])
+def test_box_rows_keep_their_bounds_and_their_meaning(rows, intercept) -> None:  # type: ignore[no-untyped-def]
+    table = wild(rows)
+    scaled = scale(table, "box", intercept, "real")
+    z = scaled.z
+    assert (z[:, 0] == 1).all()
+    assert np.abs(z).max() <= 1
+    step = 2.0 ** -grid_bits(rows)
+    for index, column in enumerate((*table.columns[:4], table.target)):
+        raw = table.response if column is table.target else table.features[:, index]
+        wanted = np.clip(2 * (raw - column.low) / (column.high - column.low) - 1, -1, 1)
+        got = z[:, -1] if column is table.target else z[:, 1 + index]
+        assert (np.abs(got) <= np.abs(wanted) + 1e-9).all(), "truncation is towards zero"
+        assert np.abs(got - wanted).max() < step * (1 + 1e-9) + 1e-9
+    np.testing.assert_array_equal(z[:, 5:8], table.features[:, 4:]), "one-hot columns keep 0 and 1"
+    assert scaled.geometry.half_range == 57 / 2
+    assert scaled.geometry.groups == ((4, 5, 6),)
+    assert scaled.x.shape[1] == scaled.geometry.dimension == 7 + intercept
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("radius", [None, 0.5, 1e5, 1e7])
+def test_ball_rows_have_norm_at_most_one_after_truncation(intercept, radius) -> None:  # type: ignore[no-untyped-def]
+    table = wild()
+    table = Table(table.columns, table.target, table.features, table.response, radius)
+    scaled = scale(table, "ball", intercept, "real")
+    norms = np.linalg.norm(scaled.x, axis=1)
+    assert norms.max() <= 1 + 1e-15
+    assert norms.max() > 0.5 or radius == 1e7
+    assert np.abs(scaled.y).max() <= 1
+    if intercept:
+        assert np.ptp(scaled.x[:, 0]) == 0
+        assert scaled.x[0, 0] == scaled.geometry.constant
+
+
+def test_a_declared_norm_clips_only_what_is_beyond_it() -> None:
+    columns = (Column("a", -9, 9), Column("b", -9, 9))
+    features = np.array([[3.0, 4.0], [0.3, 0.4], [30.0, 40.0]])
+    scaled = scale(Table(columns, Column("y", -1, 1), features, np.zeros(3), 5.0), "ball", False, "real")
+    np.testing.assert_allclose(scaled.x, [[0.6, 0.8], [0.06, 0.08], [0.6, 0.8]], atol=2**-16)
+
+
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+@pytest.mark.parametrize("rows", [2, 1_000, 2**21, 2**22, 370_000])
+def test_every_number_is_a_multiple_of_a_grid_on_which_sums_are_exact(rows, scaling) -> None:  # type: ignore[no-untyped-def]
+    """2k + log2 n <= 53, and no finer than 2⁻¹⁶."""
+    bits = grid_bits(rows)
+    assert bits <= 16
+    assert 2 * bits + math.log2(rows) <= 53
+    assert bits == 16 or 2 * (bits + 1) + math.log2(rows) > 52
+    if rows <= 1_000:
+        scaled = scale(wild(rows), scaling, True, "real")
+        for values in (scaled.z, scaled.x):
+            on_grid = values * 2.0**bits
+            np.testing.assert_array_equal(on_grid, np.round(on_grid))
+
+
+def test_truncation_is_towards_zero() -> None:
+    np.testing.assert_array_equal(truncate(np.array([0.3, -0.3, 0.25, -1.0, 1.0, 0.0]), 2), [0.25, -0.25, 0.25, -1, 1, 0])
+
+
+def test_values_outside_the_bounds_count_as_the_bounds() -> None:
+    columns = (Column("a", 0, 10),)
+    features = np.array([[-1e300], [0], [10], [1e300], [5]])
+    scaled = scale(Table(columns, Column("y", 0, 1), features, np.array([-9.0, 0, 1, 9, 0.5])), "box", False, "real")
+    np.testing.assert_array_equal(scaled.x[:, 0], [-1, -1, 1, 1, 0])
+    np.testing.assert_array_equal(scaled.y, [-1, -1, 1, 1, 0])
+
+
+@pytest.mark.parametrize("bounds", [(-1.7e308, 1.7e308), (0.0, 5e-324), (1.0, 1.0 + 2**-52)])
+def test_extreme_bounds_give_finite_rows_or_are_refused(bounds) -> None:  # type: ignore[no-untyped-def]
+    try:
+        table = Table((Column("a", *bounds),), Column("y", 0, 1), np.array([[bounds[0]], [bounds[1]], [0.5]]), np.zeros(3))
+    except Refused:
+        return
+    x = scale(table, "box", False, "real").x[:, 0]
+    assert np.isfinite(x).all()
+    assert (x[0], x[1]) == (-1, 1)
+    assert np.abs(x).max() <= 1
+
+
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+@pytest.mark.parametrize("dirty", [(1, 1, 1), (1, 1, 0), (0.5, 0.5, 0.5), (0.6, 0, 0.4), (9, 9, -9)])
+def test_a_row_that_breaks_its_one_hot_group_is_refused_or_made_one_hot(dirty, scaling) -> None:  # type: ignore[no-untyped-def]
+    """The sensitivities count one 1 a group: a row with three would move the coefficients by more than is paid for."""
+    clean = wild(20)
+    features = clean.features.copy()
+    features[7, 4:] = dirty
+    try:
+        scaled = scale(Table(clean.columns, clean.target, features, clean.response), scaling, False, "real")
+    except Refused:
+        return
+    members = scaled.x[:, 4:]
+    top = members.max()
+    assert set(np.unique(members)) <= {0.0, top}
+    assert ((members > 0).sum(axis=1) <= 1).all()
+
+
+def test_a_binary_target_is_whether_the_public_threshold_is_exceeded() -> None:
+    table = Table((Column("a", 0, 1),), Column("y", 0, 10), np.zeros((4, 1)), np.array([4.0, 5, 6, 11]), threshold=5)
+    scaled = scale(table, "box", False, "binary")
+    np.testing.assert_array_equal(scaled.y, [0, 0, 1, 1])
+    assert scaled.geometry.half_range == 1
+    with pytest.raises(Refused, match="threshold"):
+        scale(Table(table.columns, table.target, table.features, table.response), "box", False, "binary")
+
+
+def test_the_table_is_left_as_it_was() -> None:
+    table = wild()
+    before = table.features.copy(), table.response.copy()
+    for scaling in ("box", "ball"):
+        scale(table, scaling, True, "real")
+    np.testing.assert_array_equal(table.features, before[0])
+    np.testing.assert_array_equal(table.response, before[1])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, bool])
+def test_other_numbers_are_scaled_as_their_values(kind) -> None:  # type: ignore[no-untyped-def]
+    values = np.array([[0], [1], [1]]).astype(kind)
+    scaled = scale(Table((Column("a", 0, 1),), Column("y", 0, 1), values, values[:, 0]), "box", False, "real")
+    np.testing.assert_array_equal(scaled.x[:, 0], [-1, 1, 1])
+    np.testing.assert_array_equal(scaled.y, [-1, 1, 1])

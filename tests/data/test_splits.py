@@ -1,0 +1,94 @@
+"""Splits: parts that partition the sampled rows, sizes that are public, streams that depend on names alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpbench.data.splits import UNUSED, Splits
+from dpbench.errors import Refused
+from dpbench.streams import stream
+
+SCHEMES = {
+    "5 folds": Splits(repeats=3),
+    "2 folds": Splits(repeats=3, folds=2),
+    "7 folds": Splits(repeats=3, folds=7),
+    "150 folds": Splits(repeats=1, folds=150),
+    "hold-out": Splits(scheme="holdout", repeats=3),
+    "small hold-out": Splits(scheme="holdout", repeats=3, test_fraction=0.001),
+    "large hold-out": Splits(scheme="holdout", repeats=3, test_fraction=0.999),
+}
+
+
+@pytest.mark.parametrize("splits", SCHEMES.values(), ids=SCHEMES)
+@pytest.mark.parametrize(("rows", "sampled"), [(301, 301), (301, 150), (301, 151)])
+def test_the_parts_partition_the_sampled_rows_into_public_sizes(splits, rows, sampled) -> None:  # type: ignore[no-untyped-def]
+    for repeat in range(splits.repeats):
+        labels = splits.assign(rows, sampled, 0, "t", repeat)
+        assert labels.shape == (rows,)
+        assert (labels == UNUSED).sum() == rows - sampled
+        assert labels.min() >= UNUSED
+        counts = np.bincount(labels[labels != UNUSED], minlength=splits.parts)
+        np.testing.assert_array_equal(counts, splits.sizes(sampled))
+        assert counts.sum() == sampled
+        assert counts.min() >= 1
+
+
+@pytest.mark.parametrize("folds", [2, 5, 7])
+def test_folds_differ_by_at_most_one_row(folds) -> None:  # type: ignore[no-untyped-def]
+    for rows in range(folds, 40):
+        sizes = Splits(folds=folds).sizes(rows)
+        assert sizes.sum() == rows
+        assert np.ptp(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("fraction", "rows", "tested"), [(0.2, 100, 20), (0.25, 10, 2), (0.001, 100, 1), (0.999, 100, 99), (0.5, 2, 1)]
+)
+def test_a_hold_out_tests_its_fraction_and_leaves_both_parts_a_row(fraction, rows, tested) -> None:  # type: ignore[no-untyped-def]
+    sizes = Splits(scheme="holdout", test_fraction=fraction).sizes(rows)
+    assert sizes.tolist() == [tested, rows - tested]
+
+
+def test_an_empty_part_is_refused() -> None:
+    for splits, rows in ((Splits(folds=5), 4), (Splits(scheme="holdout"), 1)):
+        with pytest.raises(Refused, match="leaves an empty one"):
+            splits.sizes(rows)
+
+
+def test_a_repeat_s_assignment_depends_on_its_names_alone() -> None:
+    splits = Splits(repeats=4)
+    forwards = [splits.assign(50, 50, 0, "t", repeat) for repeat in range(4)]
+    backwards = [splits.assign(50, 50, 0, "t", repeat) for repeat in reversed(range(4))][::-1]
+    for one, other in zip(forwards, backwards, strict=True):
+        np.testing.assert_array_equal(one, other)
+    others = [splits.assign(50, 50, 1, "t", 0), splits.assign(50, 50, 0, "u", 0), *forwards[1:]]
+    assert all((forwards[0] != other).any() for other in others)
+    np.testing.assert_array_equal(Splits(repeats=99).assign(50, 50, 0, "t", 2), forwards[2])
+
+
+def test_every_row_is_as_likely_in_every_part() -> None:
+    """20 rows, 5 folds, 2,000 repeats, 25 % unsampled: χ² of rows × parts. False alarm 1e-6."""
+    splits = Splits(folds=5)
+    counts = np.zeros((20, 6))
+    for repeat in range(2_000):
+        counts[np.arange(20), splits.assign(20, 15, 0, "t", repeat) + 1] += 1
+    expected = 2_000 * np.array([5, 3, 3, 3, 3, 3]) / 20
+    score = ((counts - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(score, 19 * 5) > 1e-6
+
+
+def test_streams_are_told_apart_by_every_name_its_type_and_its_place() -> None:
+    keys = [(), (0,), ("0",), (1,), (0, 1), (1, 0), ("a", "b"), ("ab",), ("a", "b", 0), ("a", 0, "b")]
+    firsts = [stream(*key).integers(2**63) for key in keys]
+    assert len(set(firsts)) == len(keys)
+    assert [stream(*key).integers(2**63) for key in keys] == firsts
+
+
+@pytest.mark.parametrize(
+    "options", [{"repeats": 0}, {"folds": 1}, {"test_fraction": 0.0}, {"test_fraction": 1.0}, {"scheme": "loo"}]
+)
+def test_impossible_splits_are_refused(options) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(Refused, match="must be"):
+        Splits(**options)
