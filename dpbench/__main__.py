@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from dpbench.errors import Refused
+from dpbench.errors import Refused, Unfinished
 
-REFUSED, INTERRUPTED = 2, 130
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refused as refusal:
         print(" ".join(str(refusal).splitlines()), file=sys.stderr)
         return REFUSED
+    except Unfinished as stop:
+        print(" ".join(str(stop).splitlines()), file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED

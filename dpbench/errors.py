@@ -10,6 +10,10 @@ class Refused(Exception):
     """The request itself is wrong: one clear sentence, exit code 2, nothing written."""
 
 
+class Unfinished(Exception):
+    """Something was run and could not be brought to its end: one sentence, exit code 1."""
+
+
 def near_names(name: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: the near names, then every allowed one."""
     names = sorted(known)

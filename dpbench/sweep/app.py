@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from dpbench.errors import Refused, near_names
+from dpbench.errors import Refused, Unfinished, near_names
 from dpbench.report.rows import Row
 from dpbench.sweep.grid import COMPONENTS, Axis, Point, loaded, parse
 from dpbench.sweep.plan import plan, refuse_pruned
@@ -67,7 +67,7 @@ def job(config: DictConfig) -> None:
         planned = plan([Point(plain, {})])
         refuse_pruned(planned)
         finish(planned, plain, sweep=False, command=sys.argv[1:])
-    except (Refused, KeyboardInterrupt) as error:
+    except (Refused, Unfinished, KeyboardInterrupt) as error:
         result.error = error  # Hydra would print a line of its own before it raised it again
 
 

@@ -6,7 +6,8 @@ import csv
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from typing import Any
 from dpbench.bench.record import Record
 from dpbench.bench.summary import record_of
 from dpbench.bench.unit import Part, Unit, run_unit
+from dpbench.errors import Unfinished
 from dpbench.report.figures import error_against_epsilon
 from dpbench.report.note import FIGURE, note
 from dpbench.report.rows import Row
 from dpbench.sweep.engines import Died, Engine, engine_named, run
 from dpbench.sweep.plan import Plan, Planned
-from dpbench.tracking.store import open_store
+from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.view import save_view
 from dpbench.tracking.writer import Recorded, Writer
 
@@ -69,19 +71,33 @@ def execute(
         records: dict[str, Record] = {}
 
         def keep(record: Record) -> None:
-            writer.write(record, parent)
+            with _reached(store):
+                writer.write(record, parent)
             records[record.key] = record
 
         try:
             run_cells(plan, chosen, keep)
-        except BaseException:
+        except KeyboardInterrupt:
             if parent:
                 writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
             raise
         rows = rows_of(plan, records, found)
         if parent:
-            _close(writer, parent, rows, text)
+            with _reached(store):
+                _close(writer, parent, rows, text)
         return Outcome(tuple(rows), store.shown, tuple(records.values()))
+
+
+@contextmanager
+def _reached(store: Store) -> Iterator[None]:
+    """A store that is lost in the middle ends the sweep with a sentence; what was recorded stays, and is not run again."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        reason = str(error).partition("\n")[0]
+        raise Unfinished(f"The tracking store {store.shown!r} could not be written any more: {reason}") from error
 
 
 def run_cells(plan: Plan, engine: Engine, keep: Callable[[Record], None]) -> None:

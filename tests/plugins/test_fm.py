@@ -96,9 +96,16 @@ def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(m
     np.testing.assert_allclose(train.x @ fit.weights[0], expected, atol=1e-8)
 
 
-@pytest.mark.parametrize(("repair", "convention", "ridge"), [
-    ("trim", "monomial", 4.0), ("trim", "matrix", 4.0), ("trim", "code", 5.0), ("floor", "monomial", 0.0), ("none", "monomial", 4.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("repair", "convention", "ridge"),
+    [
+        ("trim", "monomial", 4.0),
+        ("trim", "matrix", 4.0),
+        ("trim", "code", 5.0),
+        ("floor", "monomial", 0.0),
+        ("none", "monomial", 4.0),
+    ],
+)
 def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, ridge, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
     """λ = 4 sqrt(2) Δ/ε (the program: 5), then trimming; the floor is 2 std_off sqrt(D), without a ridge."""
     fit, objective, answer = fitted(noisy, make, curate, 2.0, repair=repair, convention=convention)
