@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpbench.attack import Attack
     from dpbench.dataset import Dataset
+    from dpbench.fit import Fit
     from dpbench.hooks import hookimpl
     from dpbench.mechanism import Mechanism, OneRunMechanism
     from dpbench.model import Model
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from dpbench.sweep.api import sweep
 
 __version__ = "0.1.0"
-__all__ = ["Attack", "Dataset", "Mechanism", "Model", "OneRunMechanism", "__version__", "hookimpl", "option", "sweep"]
+__all__ = ["Attack", "Dataset", "Fit", "Mechanism", "Model", "OneRunMechanism", "__version__", "hookimpl", "option", "sweep"]
 
 _HOMES = {
     "Attack": "dpbench.attack",
+    "Fit": "dpbench.fit",
     "Dataset": "dpbench.dataset",
     "Mechanism": "dpbench.mechanism",
     "Model": "dpbench.model",

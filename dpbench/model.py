@@ -12,6 +12,7 @@ import numpy as np
 from dpbench.component import Component
 from dpbench.data.geometry import Geometry, TargetKind
 from dpbench.data.statistics import Sample
+from dpbench.fit import Fit
 from dpbench.options import option
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.polynomial import Convention, Loss, Polynomial
@@ -29,9 +30,10 @@ class Problem(ABC):
     Optional, each a capability that lets more mechanisms and attacks run (leave it out and those cells are pruned with a
     sentence)
         ``loss``: the row's loss as a polynomial of order 2 (FM and its family: capability ``polynomial``);
-        ``gradient(rows, w)`` and ``curvature(rows, w)`` of a row's loss along x'w (gradient methods: ``gradient``);
-        ``weighted(x, y, weight)``: the fit of weighted rows (DPME, FP: ``weighted``);
-        ``log_likelihood(x, y, w)`` of each row (attacks, Park and Welling's metric: ``likelihood``).
+        ``gradient(x, y, w)`` and ``curvature(x, y, w)``: first and second derivative of each row's loss along x'w (gradient
+        methods: ``gradient``);
+        ``weighted(x, y, weight)``: the fit of weighted rows, (D,) (DPME, FP: ``weighted``);
+        ``log_likelihood(x, y, w, variance)`` of each row (attacks, Park and Welling's metric: ``likelihood``).
 
     Arrays carry the runs first: weights are (runs, D), ``n`` is (runs,). ``x`` is a design matrix with its intercept column.
     """
@@ -43,8 +45,8 @@ class Problem(ABC):
         self.n = n
 
     @abstractmethod
-    def exact(self, sample: Sample) -> np.ndarray:
-        """The non-private fit of each run: (runs, D)."""
+    def exact(self, sample: Sample) -> Fit:
+        """The non-private fit of each run."""
 
     @abstractmethod
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -63,6 +65,12 @@ class Problem(ABC):
         single = copy(self)
         single.n = self.n[run : run + 1]
         return single
+
+    def on(self, geometry: Geometry) -> Problem:
+        """The same problem on fewer columns."""
+        narrow = copy(self)
+        narrow.geometry = geometry
+        return narrow
 
     def polynomial(self, convention: Convention = "monomial") -> Polynomial:
         """The objective's coefficients as a query."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpbench.mechanism import DIVERGED, OK, REPAIRED, Fit
+from dpbench.fit import DIVERGED, OK, REPAIRED, Fit
 from dpbench.model import Problem
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.polynomial import Polynomial

@@ -17,7 +17,9 @@ from dpbench.attack import Attack, Target
 from dpbench.bench.cell import Cell, digest
 from dpbench.bench.sources import Source, source_of
 from dpbench.data.statistics import Block, WholeSample
-from dpbench.mechanism import Fit, Mechanism
+from dpbench.fit import Fit
+from dpbench.mechanism import Mechanism
+from dpbench.model import Problem
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.registry import registry
@@ -80,6 +82,9 @@ class _Runner:
         self.source: Source = source_of(unit.cells[0])
         self.block: Block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
+        preparing = Curator(self.block.train, self.draws, Budget(), self.source.scaled(unit.repeats[0]).leaks)
+        self.problem: Problem = self.source.model.prepare(preparing)
+        self.prepared = preparing.ledger
         self._shared: dict[str, np.ndarray] | None = None
         self._fit: tuple[str, Fit, Ledger, float | None] | None = None
 
@@ -101,10 +106,8 @@ class _Runner:
         if self._shared is None:
             block = self.block
             repeats, folds = np.array(block.runs).T
-            curator = self.curator(Budget())
-            problem = self.source.model.prepare(curator)
-            exact = problem.score(problem.exact(block.train), block.test)
-            constant = problem.reference(block.train, block.test)
+            exact = self.problem.score(self.problem.exact(block.train).weights, block.test)
+            constant = self.problem.reference(block.train, block.test)
             self._shared = {
                 "repeat": repeats,
                 "fold": folds,
@@ -117,7 +120,8 @@ class _Runner:
         return self._shared
 
     def curator(self, budget: Budget) -> Curator:
-        return Curator(self.block.train, self.draws, budget, self.source.scaled(self.unit.repeats[0]).leaks)
+        """A curator whose ledger begins with what preparing the model leaked and cost."""
+        return Curator(self.block.train, self.draws, budget, self.prepared.leaks, self.prepared.entries)
 
     def fit(self, cell: Cell) -> tuple[Fit, Ledger, float | None]:
         """The cell's fit; cells that differ by the attack only share it."""
@@ -127,8 +131,7 @@ class _Runner:
             mechanism: Mechanism = registry().get("mechanism", cell.mechanism.name).build(cell.mechanism.options)
             budget = Budget(settings.epsilon, settings.delta, mechanism.currency)
             curator = self.curator(budget)
-            problem = self.source.model.prepare(curator)
-            fit = mechanism.fit(curator, problem, budget)
+            fit = mechanism.fit(curator, self.problem, budget)
             size = (len(self.block.runs), self.block.geometry.dimension)
             if fit.weights.shape != size:
                 raise ValueError(f"{mechanism.name} must return weights of shape {size}. Got {fit.weights.shape} instead.")
@@ -149,9 +152,8 @@ class _Runner:
 
     def utility(self, cell: Cell, fit: Fit) -> dict[str, np.ndarray]:
         """Scores, and the paired differences to the non-private fit."""
-        problem = self.source.model.prepare(self.curator(Budget()))
         finite = np.isfinite(fit.weights).all(axis=1)
-        scores = problem.score(np.where(finite[:, None], fit.weights, 0.0), self.block.test)
+        scores = self.problem.score(np.where(finite[:, None], fit.weights, 0.0), self.block.test)
         scores = {name: np.where(finite, values, np.nan) for name, values in scores.items()}
         exact = self.shared()
         excess = {f"excess_{name}": values - exact[f"reference/no_privacy/{name}"] for name, values in scores.items()}
@@ -159,8 +161,7 @@ class _Runner:
 
     def attacked(self, cell: Cell, fit: Fit, ledger: Ledger) -> dict[str, np.ndarray]:
         attack: Attack = registry().get("attack", cell.attack.name).build(cell.attack.options)
-        problem = self.source.model.prepare(self.curator(Budget()))
-        target = Target(problem, fit.weights, self.block.train, self.block.test, ledger.total.epsilon)
+        target = Target(self.problem, fit.weights, self.block.train, self.block.test, ledger.total.epsilon)
         return {f"attack/{name}": values for name, values in attack.run(target).items()}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -56,6 +57,28 @@ class Geometry:
         if attribute not in attributes:
             raise unknown("attribute", attribute, set(attributes))
         return tuple(index + self.intercept for index, name in enumerate(attributes) if name == attribute)
+
+    def without(self, attributes: Collection[str]) -> Geometry:
+        """The geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
+        kept = self.kept(attributes)
+        place = {old: new for new, old in enumerate(kept)}
+        groups = tuple(tuple(place[index] for index in group) for group in self.groups if group[0] in place)
+        own = self.attributes or self.columns
+        return replace(
+            self,
+            columns=tuple(self.columns[index] for index in kept),
+            groups=groups,
+            attributes=tuple(own[index] for index in kept),
+            sensitive=tuple(name for name in self.sensitive if name not in attributes),
+        )
+
+    def kept(self, attributes: Collection[str]) -> list[int]:
+        """The feature columns that do not belong to these attributes."""
+        own = self.attributes or self.columns
+        for name in attributes:
+            if name not in own:
+                raise unknown("attribute", name, set(own))
+        return [index for index, name in enumerate(own) if name not in attributes]
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -92,6 +92,10 @@ class Sample(ABC):
     def one(self, run: int) -> Sample:
         """A sample of this run alone."""
         return _OneRun(self, run)
+
+    def without(self, attributes: Collection[str]) -> Sample:
+        """The same rows without these attributes."""
+        return _Narrow(self, attributes)
 
 
 class WholeSample(Sample):
@@ -259,6 +263,30 @@ class _OneRun(Sample):
 
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._run.start)
+
+
+class _Narrow(Sample):
+    """Another sample without some of its columns."""
+
+    def __init__(self, sample: Sample, attributes: Collection[str]) -> None:
+        self._sample = sample
+        self._kept = np.array([0, *(1 + index for index in sample.geometry.kept(attributes)), sample.geometry.features + 1])
+        self.geometry = sample.geometry.without(attributes)
+        self.runs = sample.runs
+
+    @property
+    def n(self) -> np.ndarray:
+        return self._sample.n
+
+    @property
+    def moments(self) -> Moments:
+        return Moments(self._sample.moments.gram[:, self._kept[:, None], self._kept], self.geometry)
+
+    def sums(self, query: Query) -> np.ndarray:
+        return np.stack([_summed(query, self.rows(run), run) for run in range(self.runs)])
+
+    def rows(self, run: int) -> Rows:
+        return Rows(self._sample.rows(run).z[:, self._kept], self.geometry)
 
 
 def gram(z: np.ndarray) -> np.ndarray:

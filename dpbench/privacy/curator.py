@@ -79,12 +79,14 @@ class Curator:
     private goes through :meth:`unproven`, what is not private at all through :meth:`reveal`. Both are loud in the ledger.
     """
 
-    def __init__(self, sample: Sample, draws: Draws, budget: Budget, leaks: Sequence[Leak] = ()) -> None:
+    def __init__(
+        self, sample: Sample, draws: Draws, budget: Budget, leaks: Sequence[Leak] = (), paid: Sequence[Entry] = ()
+    ) -> None:
         self._sample = sample
         self._draws = draws
-        self._calls: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter(entry.query for entry in paid)
         self.tape: list[Answer] | None = None
-        self.ledger = Ledger(budget, leaks=list(leaks))
+        self.ledger = Ledger(budget, list(paid), list(leaks))
 
     @property
     def geometry(self) -> Geometry:
@@ -149,14 +151,21 @@ class Curator:
         self._pay(Entry(what, Nothing(), sound=False, proof=f"not private: {reason}"))
         return compute(self._sample)
 
-    def leak(self, what: str, why: str) -> None:
-        """Name something that reached the result unpaid."""
+    def leak(self, what: str, why: str, compute: Callable[[Sample], T]) -> T:
+        """Something chosen on the exact data that ε does not count, as papers do: a named leak on every record."""
         self.ledger.leak(Leak(what, why))
+        return compute(self._sample)
+
+    def without(self, attributes: Sequence[str]) -> Curator:
+        """A curator of the same rows without these attributes, with this one's ledger and streams."""
+        narrow = Curator(self._sample.without(attributes), self._draws, self.ledger.budget)
+        narrow.ledger, narrow._calls, narrow.tape = self.ledger, self._calls, self.tape
+        return narrow
 
     def one(self, run: int) -> Curator:
         """A curator of a single run, with the same streams and a ledger of its own that begins where this one stands."""
-        single = Curator(self._sample.one(run), self._draws.one(run), self.ledger.budget, self.ledger.leaks)
-        single.ledger.entries.extend(self.ledger.entries)
+        ledger = self.ledger
+        single = Curator(self._sample.one(run), self._draws.one(run), ledger.budget, ledger.leaks, ledger.entries)
         single._calls = Counter(self._calls)
         single.tape = None if self.tape is None else []
         return single

@@ -68,8 +68,8 @@ class Polynomial(Query):
     # -- the coefficients ------------------------------------------------------------------------------------------
 
     @cached_property
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The released entries (j, k) of M."""
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The released entries (j, k) of M, in the order of the query's first numbers."""
         size = self.geometry.dimension
         j, k = np.indices((size, size)).reshape(2, -1)
         keep = np.ones(size * size, dtype=bool) if self.convention == "code" else j <= k
@@ -84,13 +84,13 @@ class Polynomial(Query):
     @cached_property
     def _weights(self) -> np.ndarray:
         """What each entry of X'X is multiplied with to be the released number."""
-        j, k = self._pairs
+        j, k = self.pairs
         both = 2.0 if self.convention == "monomial" else 1.0
         return self.loss.curvature * np.where(j == k, 1.0, both)
 
     @property
     def size(self) -> int:
-        return len(self._pairs[0]) + self.geometry.dimension
+        return len(self.pairs[0]) + self.geometry.dimension
 
     @property
     def identity(self) -> str:
@@ -99,23 +99,23 @@ class Polynomial(Query):
     @property
     def quadratic_size(self) -> int:
         """The released numbers that belong to M: they come first."""
-        return len(self._pairs[0])
+        return len(self.pairs[0])
 
     def contribution(self, rows: Rows, run: int) -> np.ndarray:
-        j, k = self._pairs
+        j, k = self.pairs
         x = rows.x
         slope = self.loss.slope[0] + self.loss.slope[1] * rows.y
         return np.concatenate([self._weights * x[:, j] * x[:, k], slope[:, None] * x], axis=1)
 
     def exact(self, sample: Sample) -> np.ndarray:
         moments = sample.moments
-        j, k = self._pairs
+        j, k = self.pairs
         linear = self.loss.slope[0] * moments.x + self.loss.slope[1] * moments.xy
         return np.concatenate([self._weights * moments.xx[:, j, k], linear], axis=1)
 
     def quadratic(self, coefficients: np.ndarray, n: np.ndarray) -> Quadratic:
         """The objective of released coefficients, with the public ones put back."""
-        j, k = self._pairs
+        j, k = self.pairs
         size = self.geometry.dimension
         matrix = np.zeros((*coefficients.shape[:-1], size, size))
         entries = coefficients[..., : self.quadratic_size]
@@ -137,7 +137,7 @@ class Polynomial(Query):
     def off_diagonal_std(self, noise: Noise) -> np.ndarray:
         """The standard deviation of M's off-diagonal entries under a noise, the largest of each run (at D = 1: of its entry)."""
         variance = np.broadcast_to(noise.law.variance(noise.scale), (len(noise.scale), self.size))[:, : self.quadratic_size]
-        j, k = self._pairs
+        j, k = self.pairs
         quadratic = variance[:, j != k]
         if not quadratic.size:
             return np.asarray(np.sqrt(variance.max(axis=1)))

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dpbench.errors import Refused
+from dpbench.fit import Fit
 from dpbench.hooks import hookimpl
-from dpbench.mechanism import Fit, Mechanism
+from dpbench.mechanism import Mechanism
 from dpbench.model import Capability, Problem
 from dpbench.noisy_objective import Repair, minimise
 from dpbench.options import option

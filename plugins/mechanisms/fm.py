@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpbench.fit import DIVERGED, OK, Fit
 from dpbench.hooks import hookimpl
-from dpbench.mechanism import DIVERGED, OK, Fit, Mechanism
+from dpbench.mechanism import Mechanism
 from dpbench.model import Capability, Problem
 from dpbench.noisy_objective import Repair, minimise
 from dpbench.options import option

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpbench.data.statistics import Sample
+from dpbench.fit import Fit
 from dpbench.hooks import hookimpl
 from dpbench.model import Capability, Model, Problem
 from dpbench.privacy.curator import Curator
@@ -20,9 +21,9 @@ class LeastSquares(Problem):
 
     loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 
-    def exact(self, sample: Sample) -> np.ndarray:
+    def exact(self, sample: Sample) -> Fit:
         moments = sample.moments
-        return self.minimise(self.regularised(Quadratic(moments.xx, -2 * moments.xy)))
+        return Fit.good(self.minimise(self.regularised(Quadratic(moments.xx, -2 * moments.xy))))
 
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.asarray(x @ weights)
@@ -38,11 +39,11 @@ class LeastSquares(Problem):
         moments = test.moments
         return _metrics(moments.yy - 2 * mean * moments.y + mean**2 * moments.n, test)
 
-    def gradient(self, rows: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def gradient(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d loss / d x'w of each row."""
-        return np.asarray(2 * (rows @ weights - y))
+        return np.asarray(2 * (x @ weights - y))
 
-    def curvature(self, rows: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def curvature(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """d² loss / d (x'w)² of each row."""
         return np.full(len(y), 2.0)
 

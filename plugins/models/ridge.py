@@ -23,8 +23,13 @@ class PenalisedSquares(LeastSquares):
     def __init__(self, geometry: Geometry, n: np.ndarray, penalty: float) -> None:
         super().__init__(geometry, n)
         self.penalty = penalty
-        self.penalised = np.ones(geometry.dimension)
-        self.penalised[: int(geometry.intercept)] = 0.0
+
+    @property
+    def penalised(self) -> np.ndarray:
+        """1 where a coefficient is penalised, 0 for the intercept's."""
+        mask = np.ones(self.geometry.dimension)
+        mask[: int(self.geometry.intercept)] = 0.0
+        return mask
 
     def regularised(self, quadratic: Quadratic) -> Quadratic:
         weight = self.penalty * self.n

@@ -117,3 +117,23 @@ def test_a_sum_over_many_chunks_is_the_sum(scaled, make, curate) -> None:  # typ
     many = Rows(np.tile(scaled.z, (8, 1)), scaled.geometry)
     query = make("model", "linear").prepare(curate(many)).polynomial()
     np.testing.assert_array_equal(WholeSample(many).sums(query), 8 * WholeSample(scaled).sums(query))
+
+
+@pytest.mark.parametrize("left_out", [["x1"], ["g0"], ["x0", "g0", "x3"]])
+def test_without_some_attributes_the_sums_are_those_of_the_other_columns(left_out, scaled, make, curate) -> None:  # type: ignore[no-untyped-def]
+    block = block_of(scaled, Splits(repeats=2, folds=3), 4_000)
+    g = scaled.geometry
+    kept = [index for index, name in enumerate(g.attributes) if name not in left_out]
+    for sample in (block.train, block.test):
+        narrow = sample.without(left_out)
+        assert narrow.geometry.columns == tuple(g.columns[index] for index in kept)
+        assert narrow.geometry.groups == (() if "g0" in left_out else (tuple(range(len(kept) - 3, len(kept))),))
+        assert (narrow.geometry.scaling, narrow.geometry.constant) == (g.scaling, g.constant)
+        np.testing.assert_array_equal(narrow.n, sample.n)
+        query = make("model", "linear").prepare(curate(narrow, runs=block.runs)).polynomial()
+        for run in (0, narrow.runs - 1):
+            whole, rows = sample.rows(run), narrow.rows(run)
+            np.testing.assert_array_equal(rows.x[:, 1:], whole.x[:, 1:][:, kept])
+            np.testing.assert_array_equal(rows.y, whole.y)
+            np.testing.assert_array_equal(narrow.moments.gram[run], gram(rows.z))
+            np.testing.assert_array_equal(narrow.sums(query)[run], query.exact(narrow)[run])

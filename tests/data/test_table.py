@@ -69,7 +69,9 @@ def test_names_differ() -> None:
 
 def test_attributes_are_selected_whole_and_unknown_ones_are_refused_with_near_names() -> None:
     columns = (Column("a", 0, 1), Column("g_1", 0, 1, group="gender"), Column("g_2", 0, 1, group="gender"), Column("b", 0, 1))
-    table = Table(columns, Y, np.array([[0.5, 1, 0, 0.1], [0.2, 0, 1, 0.3], [0.4, 0, 0, 0.6]]), np.zeros(3), sensitive=("gender",))
+    table = Table(
+        columns, Y, np.array([[0.5, 1, 0, 0.1], [0.2, 0, 1, 0.3], [0.4, 0, 0, 0.6]]), np.zeros(3), sensitive=("gender",)
+    )
     assert table.attributes == ("a", "gender", "b")
     chosen = table.select(["b", "gender"])
     assert [column.name for column in chosen.columns] == ["g_1", "g_2", "b"]

@@ -15,6 +15,7 @@ from dpbench.mechanism import Fit, Mechanism, OneRunMechanism
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
+from dpbench.privacy.polynomial import Polynomial
 from dpbench.privacy.replay import Replay, Violation
 
 BUDGET = Budget(1.3, 1e-6, "pure")
@@ -45,17 +46,31 @@ class OneRunQuarter(OneRunMechanism):
 
 
 @dataclass(frozen=True)
+class Narrow(Mechanism):
+    """Fits without the first attribute; ``divisor`` plants the fault."""
+
+    name: ClassVar[str] = "narrow"
+    divisor: float = 1.0
+
+    def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
+        narrow = curator.without(["x0"])
+        query = Polynomial(problem.loss, narrow.geometry)
+        noise = laplace(query.l1_bound("tight") / self.divisor, budget.epsilon, "tight, but for the divisor")
+        return Fit.good(query.quadratic(narrow.release(query, noise), narrow.n).trimmed().minimiser())
+
+
+@dataclass(frozen=True)
 class Peeking(Mechanism):
     """The planted fault: the number, the scale or the name of the queries depends on the exact rows."""
 
     name: ClassVar[str] = "peeking"
-    what: str = "scale"
+    what: str = "budget"
 
     def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
         large = curator.reveal("peek", lambda sample: sample.moments.xy[0, 0] > 2.5, "a fault")
         query = problem.polynomial(self.what if self.what in ("matrix", "code") and large else "monomial")
-        share = {"scale": 0.3 if large else 0.4}.get(self.what, 0.4)
-        noise = laplace(2000.0, budget.epsilon * share, "loose")
+        share = {"budget": 0.3 if large else 0.4}.get(self.what, 0.4)
+        noise = laplace(3000.0 if self.what == "sensitivity" and large else 2000.0, budget.epsilon * share, "loose")
         asked = 2 if (self.what == "more" and not large) or (self.what == "fewer" and large) else 1
         for _ in range(asked):
             answer = curator.release(query, noise)
@@ -144,13 +159,26 @@ def test_too_small_a_sensitivity_is_caught(fault, geometry, rows, replayed) -> N
         replayed(fault, *pair(geometry, rows, 4))
 
 
-@pytest.mark.parametrize("what", ["scale", "more", "fewer", "matrix", "code"])
+@pytest.mark.parametrize("what", ["budget", "sensitivity", "more", "fewer", "matrix", "code"])
 def test_control_flow_that_depends_on_the_rows_is_caught(what, geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]
     """Also another query under the same name: the upper triangle has as many numbers as the monomials, the program has more."""
     g = geometry(2)
     large, small = rows(g, np.ones((3, 2)), [1, 1, 1]), rows(g, [[1, 1], [1, 1], [0, 1]], [1, 1, 1])
     with pytest.raises(Violation, match="control flow"):
         replayed(Peeking(what), large, small)
+
+
+def test_a_fit_without_an_attribute_is_replayed_on_what_is_left(geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]
+    """At the pair that attains the bound of the 3 columns left: equality, and a quarter of the bound is caught."""
+    g = geometry(4)
+    x, y = np.vstack([np.zeros((2, 4)), np.ones(4)]), np.array([0.5, 0, 1.0])
+    other, target = x.copy(), y.copy()
+    other[2], target[2] = 1 / 3, -1.0
+    first, second, replay = replayed(Narrow(), rows(g, x, y), rows(g, other, target))
+    assert replay.ratios == [pytest.approx(1.0, rel=1e-12)]
+    np.testing.assert_array_equal(first.weights, second.weights)
+    with pytest.raises(Violation, match=r"moved by 4 times its declared L1 sensitivity"):
+        replayed(Narrow(4.0), rows(g, x, y), rows(g, other, target))
 
 
 def test_another_query_is_caught(geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]

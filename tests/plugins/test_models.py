@@ -23,7 +23,7 @@ def block(table) -> Block:  # type: ignore[no-untyped-def]
 
 def test_scores_are_those_of_the_predictions(block, make, curate) -> None:  # type: ignore[no-untyped-def]
     problem = make("model", "linear").prepare(curate(block.train, runs=block.runs))
-    weights = problem.exact(block.train) + 0.1
+    weights = problem.exact(block.train).weights + 0.1
     scores = problem.score(weights, block.test)
     for run in range(block.test.runs):
         test = block.test.rows(run)
@@ -47,7 +47,7 @@ def test_rmse_in_the_target_s_unit_is_half_its_range_as_large(make, curate) -> N
     rows = scale(small, "box", True, "real")
     sample = WholeSample(rows)
     problem = make("model", "linear").prepare(curate(rows))
-    weights = problem.exact(sample)
+    weights = problem.exact(sample).weights
     scores = problem.score(weights, sample)
     middle, half = (wine.target.high + wine.target.low) / 2, (wine.target.high - wine.target.low) / 2
     raw = small.response - (problem.predict(rows.x, weights[0]) * half + middle)
@@ -63,7 +63,7 @@ def test_ridge_is_its_closed_form_and_leaves_the_intercept_alone(intercept, make
     for weight in (0.0, 0.01, 1e6):
         problem = make("model", "ridge", penalty=weight, intercept=intercept).prepare(curate(rows))
         expected = np.linalg.solve(rows.x.T @ rows.x + rows.n * weight * penalty, rows.x.T @ rows.y)
-        np.testing.assert_allclose(problem.exact(WholeSample(rows))[0], expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(problem.exact(WholeSample(rows)).weights[0], expected, rtol=1e-9, atol=1e-12)
     if intercept:
         assert expected[0] == pytest.approx(rows.y.mean(), abs=1e-4), "all weight on the intercept"
 
@@ -72,7 +72,7 @@ def test_a_penalty_of_zero_is_the_linear_model_to_the_bit(block, make, curate) -
     curator = curate(block.train, runs=block.runs)
     linear = make("model", "linear").prepare(curator)
     ridge = make("model", "ridge", penalty=0.0).prepare(curator)
-    np.testing.assert_array_equal(linear.exact(block.train), ridge.exact(block.train))
+    np.testing.assert_array_equal(linear.exact(block.train).weights, ridge.exact(block.train).weights)
 
 
 def test_weighted_rows_count_as_often_as_their_weight(make, curate, table) -> None:  # type: ignore[no-untyped-def]
