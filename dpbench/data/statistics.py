@@ -81,6 +81,11 @@ class Sample(ABC):
     def moments(self) -> Moments:
         """Second moments of each run's rows."""
 
+    @property
+    def half_range(self) -> np.ndarray:
+        """Half the target's declared range in its own unit, for each run."""
+        return np.full(self.runs, self.geometry.half_range)
+
     @abstractmethod
     def sums(self, query: Query) -> np.ndarray:
         """The query's contributions summed over each run's rows: (runs, size)."""
@@ -147,6 +152,7 @@ class Block:
         self.tests = tests
         self.geometry = rows_of(self.repeats[0]).geometry
         self._labels: dict[int, np.ndarray] = {}
+        self._half_range: dict[int, float] = {}
         self._cache: dict[Query, np.ndarray] = {}
         self._buffer = np.empty(0)
         self.train: Sample = _Part(self, training=True)
@@ -161,6 +167,12 @@ class Block:
         if repeat not in self._labels:
             self._labels[repeat] = self.labels_of(repeat)
         return self._labels[repeat]
+
+    def half_range(self, repeat: int) -> float:
+        """Half the target's declared range: a table that is drawn anew may declare another one."""
+        if repeat not in self._half_range:
+            self._half_range[repeat] = self.rows_of(repeat).geometry.half_range
+        return self._half_range[repeat]
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -189,16 +201,18 @@ class Block:
         return self._cache[query]
 
     def _per_part(self, repeat: int, statistic: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        z = self.rows_of(repeat).z
+        rows = self.rows_of(repeat)
+        z = rows.z
+        self._half_range[repeat] = rows.geometry.half_range
         labels = self.labels(repeat)
         results = []
         for part in range(self.parts):
             index = np.flatnonzero(labels == part)
             if self._buffer.size < len(index) * z.shape[1]:
                 self._buffer = np.empty(int(len(index) * z.shape[1] * 1.05))
-            rows = self._buffer[: len(index) * z.shape[1]].reshape(len(index), z.shape[1])
-            np.take(z, index, axis=0, out=rows, mode="clip")  # five times faster into a buffer that is kept
-            results.append(statistic(rows))
+            chosen = self._buffer[: len(index) * z.shape[1]].reshape(len(index), z.shape[1])
+            np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is kept
+            results.append(statistic(chosen))
         return np.stack(results)
 
 
@@ -221,6 +235,10 @@ class _Part(Sample):
         if self._moments is None:
             self._moments = Moments(self._of_runs(self._block.grams), self.geometry)
         return self._moments
+
+    @property
+    def half_range(self) -> np.ndarray:
+        return np.array([self._block.half_range(repeat) for repeat, _ in self._block.runs])
 
     def sums(self, query: Query) -> np.ndarray:
         if query.state is None:
@@ -255,6 +273,10 @@ class _OneRun(Sample):
         return self._sample.n[self._run]
 
     @property
+    def half_range(self) -> np.ndarray:
+        return self._sample.half_range[self._run]
+
+    @property
     def moments(self) -> Moments:
         return Moments(self._sample.moments.gram[self._run], self.geometry)
 
@@ -277,6 +299,10 @@ class _Narrow(Sample):
     @property
     def n(self) -> np.ndarray:
         return self._sample.n
+
+    @property
+    def half_range(self) -> np.ndarray:
+        return self._sample.half_range
 
     @property
     def moments(self) -> Moments:

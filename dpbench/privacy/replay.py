@@ -53,13 +53,19 @@ class Replay(Curator):
         own = [answer for answer in self._left if answer.run == run]
         return Replay(self._sample.one(run), self._draws.one(run), self.ledger.budget, own)
 
+    def without(self, attributes: Sequence[str]) -> Replay:
+        """A replay of the same rows without these attributes, from the same tape."""
+        narrow = Replay(self._sample.without(attributes), self._draws, self.ledger.budget, ())
+        narrow._left, narrow.ratios = self._left, self.ratios
+        return narrow
+
     def adopt(self, singles: Sequence[Curator]) -> None:
         """Every single run's replay is over: what it left unasked is left unasked here."""
         replays = [single for single in singles if isinstance(single, Replay)]
         self.ratios += [ratio for replay in replays for ratio in replay.ratios]
         asked = {id(answer) for answer in self._left if answer.run is not None}
         unasked = {id(answer) for replay in replays for answer in replay._left}
-        self._left = [answer for answer in self._left if id(answer) not in asked - unasked]
+        self._left[:] = [answer for answer in self._left if id(answer) not in asked - unasked]
 
     def finish(self) -> None:
         """Every recorded call must have been made again."""

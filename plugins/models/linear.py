@@ -83,4 +83,4 @@ def _metrics(squares: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = np.where(around_mean > 0, 1 - mse / around_mean, np.nan)
     rmse = np.sqrt(mse)
-    return {"mse": mse, "rmse": rmse, "rmse_raw": rmse * test.geometry.half_range, "r2": r2}
+    return {"mse": mse, "rmse": rmse, "rmse_raw": rmse * test.half_range, "r2": r2}

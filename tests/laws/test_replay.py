@@ -69,8 +69,12 @@ class Peeking(Mechanism):
     def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
         large = curator.reveal("peek", lambda sample: sample.moments.xy[0, 0] > 2.5, "a fault")
         query = problem.polynomial(self.what if self.what in ("matrix", "code") and large else "monomial")
-        share = {"budget": 0.3 if large else 0.4}.get(self.what, 0.4)
-        noise = laplace(3000.0 if self.what == "sensitivity" and large else 2000.0, budget.epsilon * share, "loose")
+        sensitivity, share = 2000.0, 0.4
+        if large and self.what in ("sensitivity", "price"):
+            sensitivity /= 2
+        if large and self.what in ("budget", "price"):
+            share /= 2  # with both, the noise is the same one, and only what is paid differs
+        noise = laplace(sensitivity, budget.epsilon * share, "loose")
         asked = 2 if (self.what == "more" and not large) or (self.what == "fewer" and large) else 1
         for _ in range(asked):
             answer = curator.release(query, noise)
@@ -159,7 +163,7 @@ def test_too_small_a_sensitivity_is_caught(fault, geometry, rows, replayed) -> N
         replayed(fault, *pair(geometry, rows, 4))
 
 
-@pytest.mark.parametrize("what", ["budget", "sensitivity", "more", "fewer", "matrix", "code"])
+@pytest.mark.parametrize("what", ["budget", "sensitivity", "price", "more", "fewer", "matrix", "code"])
 def test_control_flow_that_depends_on_the_rows_is_caught(what, geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]
     """Also another query under the same name: the upper triangle has as many numbers as the monomials, the program has more."""
     g = geometry(2)

@@ -75,3 +75,16 @@ def test_a_sampling_rate_is_a_public_number_of_rows(rate, rows, sampled, make) -
 def test_a_sampling_rate_that_leaves_nothing_is_refused(make) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(Refused, match="leaves 1 of 100 rows"):
         make("dataset", "gaussian", sample_rate=0.01).sampled(100)
+
+
+def test_a_table_that_is_drawn_anew_has_its_own_unit_in_each_repeat(make) -> None:  # type: ignore[no-untyped-def]
+    """With bounds from the data every repeat's target has another range, and rmse_raw is in that repeat's unit."""
+    from dpbench.bench.sources import Source
+    from dpbench.data.splits import Splits
+
+    dataset = make("dataset", "gaussian", n=60, d=2, bounds="data", redraw=True)
+    source = Source(dataset, make("model", "linear"), Splits(repeats=3, folds=2), 0)
+    block = source.block(range(3))
+    expected = [source.scaled(repeat).rows.geometry.half_range for repeat in range(3) for _ in range(2)]
+    assert len(set(expected)) == 3
+    np.testing.assert_array_equal(block.test.half_range, expected)
