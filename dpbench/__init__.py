@@ -19,10 +19,23 @@ if TYPE_CHECKING:
     from dpbench.mechanism import Mechanism, OneRunMechanism
     from dpbench.model import Model
     from dpbench.options import option
+    from dpbench.release import load_release
     from dpbench.sweep.api import sweep
 
 __version__ = "0.1.0"
-__all__ = ["Attack", "Dataset", "Fit", "Mechanism", "Model", "OneRunMechanism", "__version__", "hookimpl", "option", "sweep"]
+__all__ = [
+    "Attack",
+    "Dataset",
+    "Fit",
+    "Mechanism",
+    "Model",
+    "OneRunMechanism",
+    "__version__",
+    "hookimpl",
+    "load_release",
+    "option",
+    "sweep",
+]
 
 _HOMES = {
     "Attack": "dpbench.attack",
@@ -32,6 +45,7 @@ _HOMES = {
     "Model": "dpbench.model",
     "OneRunMechanism": "dpbench.mechanism",
     "hookimpl": "dpbench.hooks",
+    "load_release": "dpbench.release",
     "option": "dpbench.options",
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from dpbench.options import check_options, refuse_unknown_options
@@ -43,14 +45,33 @@ class Component(ABC):
 
 
 def source_digest(cls: type) -> str:
-    """A digest of the file that defines a component, so that an edited plugin is never taken for the old one."""
-    try:
-        return _file_digest(inspect.getsourcefile(cls) or "")
-    except (OSError, TypeError):
-        return "no-source"
+    """A digest of the code behind a component: its file, and those of its package that it uses.
+
+    It is part of a cell's key, so that an edited plugin is never taken for the old one.
+    """
+    files = sorted(filter(None, (getattr(module, "__file__", None) for module in _own_modules(cls.__module__))))
+    return _digest_of(tuple(files)) if files else "no-source"
+
+
+def _own_modules(name: str) -> list[ModuleType]:
+    """The module of this name, and those of its own package that it takes something from."""
+    found: dict[str, ModuleType] = {}
+    waiting = [name]
+    package = name.rpartition(".")[0]
+    while waiting:
+        module = sys.modules.get(waiting.pop())
+        if module is None or module.__name__ in found:
+            continue
+        found[module.__name__] = module
+        homes = {getattr(value, "__module__", None) or getattr(value, "__name__", "") for value in vars(module).values()}
+        waiting += [home for home in homes if package and isinstance(home, str) and home.rpartition(".")[0] == package]
+    return list(found.values())
 
 
 @cache
-def _file_digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()[:16]
+def _digest_of(files: tuple[str, ...]) -> str:
+    content = hashlib.sha256()
+    for path in files:
+        with open(path, "rb") as file:
+            content.update(file.read())
+    return content.hexdigest()[:16]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.fit import OK, Fit, Status
 from dpbench.model import Capability, Model, Problem
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.ledger import Budget
+from dpbench.privacy.ledger import Budget, Currency
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.query import Query
 
@@ -27,7 +27,8 @@ class Mechanism(Component):
 
     Optional
         ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: why a pair is not supported beyond that;
-        ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε).
+        ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε);
+        ``counted()``: the same, where an option decides.
 
     A mechanism has no rows, no random generator, no accounting and no loop over runs: a private answer is one call of
     ``curator.release(query, noise)``, whose arrays carry the runs first. ``curator.geometry`` and ``curator.n`` are public;
@@ -40,11 +41,15 @@ class Mechanism(Component):
     kind: ClassVar[str] = "mechanism"
     guarantee: ClassVar[str] = ""
     needs: ClassVar[frozenset[Capability]] = frozenset()
-    currency: ClassVar[Literal["pure", "approx", "zcdp", "gdp"]] = "pure"
+    currency: ClassVar[Currency] = "pure"
 
     @abstractmethod
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         """One weight vector for each of the curator's runs, within the budget."""
+
+    def counted(self) -> Currency:
+        """The currency of this mechanism's budget: its class's, unless an option decides."""
+        return self.currency
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         """Why this mechanism cannot fit the model on such a table, as the end of a sentence; None when it can."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.polynomial import Convention, Loss, Polynomial
 from dpbench.quadratic import Quadratic
 
-Capability = Literal["polynomial", "gradient", "weighted", "likelihood"]
+Capability = Literal["polynomial", "truncation", "gradient", "weighted", "likelihood", "reweighted"]
 
 
 class Problem(ABC):
@@ -29,16 +29,22 @@ class Problem(ABC):
 
     Optional, each a capability that lets more mechanisms and attacks run (leave it out and those cells are pruned with a
     sentence)
-        ``loss``: the row's loss as a polynomial of order 2 (FM and its family: capability ``polynomial``);
+        ``loss``: the row's loss as a polynomial of order 2 (FM and its family: capability ``polynomial``), or its
+        truncation, which ``loss.exact`` denies (then ``truncation`` as well);
         ``gradient(x, y, w)`` and ``curvature(x, y, w)``: first and second derivative of each row's loss along x'w (gradient
         methods: ``gradient``);
         ``weighted(x, y, weight)``: the fit of weighted rows, (D,) (DPME, FP: ``weighted``);
-        ``log_likelihood(x, y, w, variance)`` of each row (attacks, Park and Welling's metric: ``likelihood``).
+        ``log_likelihood(x, y, w, variance)`` of each row, by its x'w alone, so that (x'w, 1) may stand for (x, w) (attacks:
+        ``likelihood``);
+        ``irls_weights(residuals, kappa)``: each row's weight in iteratively reweighted least squares, from 0 to kappa, or
+        ``steady_weights`` where every row weighs 1 whatever the iterate (``reweighted``).
 
     Arrays carry the runs first: weights are (runs, D), ``n`` is (runs,). ``x`` is a design matrix with its intercept column.
     """
 
     loss: ClassVar[Loss | None] = None
+    steady_weights: ClassVar[bool] = False
+    """One step of iteratively reweighted least squares is the fit."""
 
     def __init__(self, geometry: Geometry, n: np.ndarray) -> None:
         self.geometry = geometry
@@ -60,13 +66,13 @@ class Problem(ABC):
     def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
         """The same metrics of the predictor that knows only the training target: its mean, or its majority."""
 
-    def one(self, run: int) -> Problem:
+    def one(self, run: int) -> Self:
         """The problem of a single run."""
         single = copy(self)
         single.n = self.n[run : run + 1]
         return single
 
-    def on(self, geometry: Geometry) -> Problem:
+    def on(self, geometry: Geometry) -> Self:
         """The same problem on fewer columns."""
         narrow = copy(self)
         narrow.geometry = geometry
@@ -77,6 +83,18 @@ class Problem(ABC):
         if self.loss is None:
             raise ValueError(f"{type(self).__name__} has no polynomial loss.")
         return Polynomial(self.loss, self.geometry, convention)
+
+    def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """The fit of rows with weights that are not negative: (D,)."""
+        raise ValueError(f"{type(self).__name__} cannot be fitted to weighted rows.")
+
+    def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
+        """The log likelihood of each row's target: (rows,)."""
+        raise ValueError(f"{type(self).__name__} has no likelihood.")
+
+    def irls_weights(self, residuals: np.ndarray, kappa: float) -> np.ndarray:
+        """The weight of each row of residual y - x'w, from 0 to kappa (Park and Welling 2016, equation 2)."""
+        raise ValueError(f"{type(self).__name__} has no weights.")
 
     def regularised(self, quadratic: Quadratic) -> Quadratic:
         """The objective with the smooth part of the model's penalty: before a repair, so that a ridge is not repaired twice."""

@@ -56,6 +56,12 @@ class Quadratic:
             known = (values + np.asarray(weight)[..., None], vectors)  # a multiple of the identity moves eigenvalues only
         return Quadratic(matrix, self.linear, known)
 
+    def rescaled(self, columns: Array) -> Quadratic:
+        """The objective of u where w_j = q_j u_j (``columns``: (D,) or (…, D)): that of the columns q_j x_j."""
+        if (columns == 1).all():
+            return self
+        return Quadratic(self.matrix * columns[..., :, None] * columns[..., None, :], self.linear * columns)
+
     def trimmed(self) -> Quadratic:
         """Without the directions whose eigenvalue is not positive (Zhang et al. 2012, section 6.2)."""
         values, _ = self.spectrum

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from dpbench.data.splits import Splits
 from dpbench.options import check_options, option
+from dpbench.privacy import privacy_loss, secure
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,19 @@ class Settings:
 
     epsilon: float = option(1.0, low=0, open_low=True, help="the privacy budget")
     delta: float = option(1e-6, low=0, high=1, open_low=True, open_high=True, help="where ε is stated for (ε, δ) guarantees")
-    budget: Literal["claimed"] = option("claimed", help="how each mechanism is given its budget")
-    noise: Literal["simulation"] = option("simulation", help="where noise comes from; simulation is for experiments only")
+    budget: Literal["claimed", "matched"] = option(
+        "claimed", help="ε as each paper counts it, or what makes the accounted ε equal to it"
+    )
+    accounting: Literal["closed", "pld"] = option("closed", help="how ε is accounted: closed forms, or the noises' own losses")
+    noise: Literal["simulation", "secure"] = option("simulation", help="from the seed, for experiments only; or from OpenDP")
     seed: int = option(0, low=0, help="names every random stream")
 
     def __post_init__(self) -> None:
         check_options(self, self.name)
+        if self.accounting == "pld":
+            privacy_loss.require()
+        if self.noise == "secure":
+            secure.require()
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,14 @@ class Cell:
     def shared(self) -> str:
         """What must be equal for two cells to share their rows, splits and statistics: one work unit."""
         config = {name: self.config[name] for name in ("model", "dataset", "splits", "seed", "noise")}
-        return digest({"config": config, "data": self.versions.get("data", "")})
+        versions = {name: self.versions.get(name, "") for name in ("data", "dataset", "model")}
+        return digest({"config": config, "versions": versions})
+
+    @cached_property
+    def fit(self) -> str:
+        """What must be equal, beside ``shared``, for two cells to have the same weights: all but the attack."""
+        config = {name: self.config[name] for name in ("mechanism", "epsilon", "delta", "budget", "accounting")}
+        return digest({"config": config, "version": self.versions.get("mechanism", "")})
 
 
 def digest(value: Any) -> str:

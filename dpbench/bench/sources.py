@@ -18,20 +18,24 @@ from dpbench.model import Model
 from dpbench.registry import registry
 from dpbench.streams import stream
 
+SELECTING = frozenset({"path", "scaling", "sample_n", "attributes", "target", "threshold", "sensitive", "bounds", "levels"})
+"""Options of a dataset that change where a table lies or what is seen of it, and nothing of its draws."""
+
 
 @dataclass(frozen=True)
 class Scaled:
-    """A table's scaled rows, and what leaked on the way."""
+    """A table's scaled rows, what leaked on the way, and how many rows were left out for missing values."""
 
     rows: Rows
     leaks: tuple[Leak, ...]
+    dropped: int = 0
 
 
 class Source:
     """The rows of one dataset as one model sees them, repeat by repeat."""
 
     def __init__(self, dataset: Dataset, model: Model, splits: Splits, seed: int) -> None:
-        self.dataset = dataset
+        self.dataset = dataset.seen_as(model.target)
         self.model = model
         self.splits = splits
         self.seed = seed
@@ -44,7 +48,7 @@ class Source:
         if self._scaled is None or self._scaled[0] != drawn:
             table = self.dataset.table(stream(self.seed, self.identity, "table", drawn))
             rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)
-            self._scaled = drawn, Scaled(rows, table.leaks)
+            self._scaled = drawn, Scaled(rows, table.leaks, table.dropped)
         return self._scaled[1]
 
     def labels(self, repeat: int) -> np.ndarray:
@@ -59,9 +63,7 @@ class Source:
 
 def identity(dataset: Dataset) -> str:
     """What names a dataset in the random streams: options that select rows or columns leave the others' draws alone."""
-    chosen = {
-        name: value for name, value in dataset.options().items() if name not in ("scaling", "attributes", "threshold", "bounds")
-    }
+    chosen = {name: value for name, value in dataset.options().items() if name not in SELECTING}
     return f"{dataset.name} {sorted(chosen.items())}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dpbench.attack import advantage_cap
 from dpbench.bench.cell import Cell
 from dpbench.bench.record import Record
 from dpbench.bench.unit import Part
@@ -20,7 +21,7 @@ CONFIDENCE = 0.95
 def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags: Mapping[str, str], primary: str) -> Record:
     """The record of a cell whose blocks have all come back."""
     parts = sorted(parts, key=lambda part: part.repeats)
-    tags = {**tags, "dpbench.sound": "false", "dpbench.leaks": ""}
+    tags = {**tags, "dpbench.noise": cell.settings.noise, "dpbench.sound": "false", "dpbench.leaks": "", "dpbench.leaks_why": ""}
     errors = [part.error for part in parts if part.error]
     if errors:
         return Record(cell.key, "failed", cell.config, params, tags, {}, error=errors[0])
@@ -28,7 +29,8 @@ def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
-        **_privacy(cell, ledger),
+        **_privacy(ledger),
+        **_capped(runs, ledger),
         **_health(runs, parts),
         **_times(parts),
     }
@@ -36,7 +38,8 @@ def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags
     columns = {name: values for name, values in runs.items() if name != "weights"}
     weights = {f"weight/{name}": runs["weights"][:, index] for index, name in enumerate(parts[0].coefficients)}
     tags["dpbench.sound"] = str(ledger.sound).lower()
-    tags["dpbench.leaks"] = ",".join(leak.what for leak in ledger.leaks)
+    tags["dpbench.leaks"] = ",".join(dict.fromkeys(leak.what for leak in ledger.leaks))
+    tags["dpbench.leaks_why"] = "; ".join(f"{leak.what}: {leak.why}" for leak in ledger.leaks)
     tags["dpbench.private"] = str(ledger.total.private).lower()
     history = {name: values for name, values in history.items() if all(map(math.isfinite, values))}
     return Record(cell.key, "ok", cell.config, params, tags, metrics, history, ledger.as_dict(), {**columns, **weights})
@@ -63,6 +66,11 @@ def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str,
 def _summarised(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[str, float]]]:
     if not len(table):
         return []
+    with np.errstate(over="ignore", invalid="ignore"):  # the square of a very large error is no number, and is left out
+        return _statistics(table, repeat)
+
+
+def _statistics(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[str, float]]]:
     runs = table.shape[1]
     p20, median, p80 = np.quantile(table, [0.2, 0.5, 0.8], axis=1)
     columns = {"median": median, "mean": table.mean(axis=1), "p20": p20, "p80": p80}
@@ -78,7 +86,8 @@ def _summarised(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[s
         centre = means.mean(axis=1)
         columns |= {"ci_low": centre - reach, "ci_high": centre + reach}
     ordered = [suffix for suffix in SUFFIXES if suffix in columns]
-    return [(index, {suffix: float(columns[suffix][index]) for suffix in ordered}) for index in range(len(table))]
+    rows = [{suffix: float(columns[suffix][index]) for suffix in ordered} for index in range(len(table))]
+    return [(index, {suffix: value for suffix, value in row.items() if math.isfinite(value)}) for index, row in enumerate(rows)]
 
 
 def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
@@ -87,19 +96,26 @@ def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
     return np.asarray(np.add.reduceat(table, starts, axis=1) / np.diff(np.r_[starts, len(repeat)]))
 
 
-def _privacy(cell: Cell, ledger: Ledger) -> dict[str, float]:
+def _privacy(ledger: Ledger) -> dict[str, float]:
     total = ledger.total
     accounted = {"privacy/epsilon_accounted": total.epsilon} if total.private else {}
-    return {"privacy/epsilon_budget": cell.settings.epsilon, **accounted, "privacy/delta": total.delta}
+    return {"privacy/epsilon_budget": ledger.budget.epsilon, **accounted, "privacy/delta": total.delta}
+
+
+def _capped(runs: Mapping[str, np.ndarray], ledger: Ledger) -> dict[str, float]:
+    """What the accounted guarantee allows an attack, the same for all runs; nothing where nothing was attacked."""
+    attacked = any(name.startswith("attack/") for name in runs)
+    return {"attack/cap": advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[Part]) -> dict[str, float]:
-    """Rates from 0 to 1."""
+    """Rates from 0 to 1, and the numbers that the fit settled on."""
     status = runs["status"]
     rates = {name: float((status == name).mean()) for name in ("repaired", "diverged")}
     rates["failed"] = float((status == "failed_test").mean())
     events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in parts[0].health}
-    return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events}.items()}
+    settled = {name: float(value) for name, value in parts[0].notes.items()}
+    return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **settled}.items()}
 
 
 def _times(parts: Sequence[Part]) -> dict[str, float]:

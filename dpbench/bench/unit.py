@@ -5,24 +5,29 @@ from __future__ import annotations
 import statistics
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the limit below reaches it
 
 from dpbench.attack import Attack, Target
-from dpbench.bench.cell import Cell, digest
+from dpbench.bench.budgets import budget_of
+from dpbench.bench.cell import Cell
 from dpbench.bench.sources import Source, source_of
 from dpbench.data.statistics import Block, WholeSample
+from dpbench.errors import Refused
 from dpbench.fit import Fit
 from dpbench.mechanism import Mechanism
 from dpbench.model import Problem
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget, Ledger
+from dpbench.privacy.secure import Secure
 from dpbench.registry import registry
+from dpbench.streams import stream
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Part:
     runs: dict[str, np.ndarray] = field(default_factory=dict)
     """Columns with one value a run: ``repeat``, ``fold``, ``n_train``, ``status``, ``weights`` and every metric."""
     health: dict[str, np.ndarray] = field(default_factory=dict)
+    notes: dict[str, float] = field(default_factory=dict)
     coefficients: tuple[str, ...] = ()
     ledger: Ledger | None = None
     fit_seconds: float | None = None
@@ -56,7 +62,10 @@ class Part:
 def run_unit(unit: Unit) -> list[Part]:
     """Every cell of the unit; a cell that fails says why and leaves the others alone."""
     with one_thread():
-        runner = _Runner(unit)
+        try:
+            runner = _runner(unit)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything: it costs this unit's cells only
+            return [Part(cell.key, unit.repeats, error=_explained(error, cell)) for cell in unit.cells]
         return [runner.part(cell) for cell in unit.cells]
 
 
@@ -74,11 +83,35 @@ def _controller():  # type: ignore[no-untyped-def]
     return ThreadpoolController()
 
 
+_kept: dict[tuple[str, tuple[int, ...]], _Runner] = {}
+
+
+def _runner(unit: Unit) -> _Runner:
+    """The last runner is kept: units that cut one block's cells into pieces share its sums and references."""
+    key = (unit.cells[0].shared, unit.repeats)
+    if key not in _kept:
+        _kept.clear()
+        _kept[key] = _Runner(unit)
+    return _kept[key]
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The last fit, for cells that differ by the attack only."""
+
+    key: str
+    mechanism: Mechanism
+    budget: Budget
+    fit: Fit
+    ledger: Ledger
+    seconds: float | None
+
+
 class _Runner:
-    """What the cells of a unit share: sums, draws, the references."""
+    """What the cells of a block share: sums, draws, the references, what attacks prepare."""
 
     def __init__(self, unit: Unit) -> None:
-        self.unit = unit
+        self.repeats = unit.repeats
         self.source: Source = source_of(unit.cells[0])
         self.block: Block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
@@ -86,27 +119,34 @@ class _Runner:
         self.problem: Problem = self.source.model.prepare(preparing)
         self.prepared = preparing.ledger
         self._shared: dict[str, np.ndarray] | None = None
-        self._fit: tuple[str, Fit, Ledger, float | None] | None = None
+        self._fitted: _Fitted | None = None
+        self._known: dict[Hashable, Any] = {}
 
     def part(self, cell: Cell) -> Part:
         start = time.perf_counter()
         try:
-            fit, ledger, fit_seconds = self.fit(cell)
-            runs = {**self.shared(), **self.utility(cell, fit), **self.attacked(cell, fit, ledger)}
+            fitted = self.fit(cell)
+            fit = fitted.fit
+            runs = {**self.shared(), **self.utility(cell, fit), **self.attacked(cell, fitted)}
             runs["status"] = fit.status
             runs["weights"] = fit.weights
             names = self.block.geometry.names
             seconds = time.perf_counter() - start
-            return Part(cell.key, self.unit.repeats, runs, dict(fit.health), names, ledger, fit_seconds, seconds)
-        except Exception as error:  # noqa: BLE001  a plugin may raise anything: the cell is recorded as failed, the others go on
-            return Part(cell.key, self.unit.repeats, error=_explained(error), seconds=time.perf_counter() - start)
+            health, notes = dict(fit.health), dict(fit.notes)
+            return Part(cell.key, self.repeats, runs, health, notes, names, fitted.ledger, fitted.seconds, seconds)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
+            return Part(cell.key, self.repeats, error=_explained(error, cell), seconds=time.perf_counter() - start)
 
     def shared(self) -> dict[str, np.ndarray]:
         """The columns that do not depend on the mechanism: who the runs are, and the two references."""
         if self._shared is None:
             block = self.block
             repeats, folds = np.array(block.runs).T
-            exact = self.problem.score(self.problem.exact(block.train).weights, block.test)
+            fit = self.problem.exact(block.train)
+            if not isinstance(fit, Fit):
+                what = type(self.problem).__name__
+                raise TypeError(f"{what}.exact must return a dpbench.Fit. Got {type(fit).__name__} instead.")
+            exact = self.problem.score(fit.weights, block.test)
             constant = self.problem.reference(block.train, block.test)
             self._shared = {
                 "repeat": repeats,
@@ -119,25 +159,30 @@ class _Runner:
             }
         return self._shared
 
-    def curator(self, budget: Budget) -> Curator:
+    def curator(self, budget: Budget, noise: str) -> Curator:
         """A curator whose ledger begins with what preparing the model leaked and cost."""
-        return Curator(self.block.train, self.draws, budget, self.prepared.leaks, self.prepared.entries)
+        before = self.prepared.leaks, self.prepared.entries
+        if noise == "secure":
+            return Secure(self.block.train, budget, *before)
+        return Curator(self.block.train, self.draws, budget, *before)
 
-    def fit(self, cell: Cell) -> tuple[Fit, Ledger, float | None]:
+    def fit(self, cell: Cell) -> _Fitted:
         """The cell's fit; cells that differ by the attack only share it."""
         settings = cell.settings
-        key = digest([cell.mechanism.as_config(), settings.epsilon, settings.delta, settings.budget])
-        if self._fit is None or self._fit[0] != key:
+        if self._fitted is None or self._fitted.key != cell.fit:
             mechanism: Mechanism = registry().get("mechanism", cell.mechanism.name).build(cell.mechanism.options)
-            budget = Budget(settings.epsilon, settings.delta, mechanism.currency)
-            curator = self.curator(budget)
+            n = int(self.block.train.n[0])
+            budget = budget_of(settings, mechanism, self.source.model, self.block.geometry, n)
+            curator = self.curator(budget, settings.noise)
             fit = mechanism.fit(curator, self.problem, budget)
+            if not isinstance(fit, Fit):
+                raise TypeError(f"{mechanism.name} must return a dpbench.Fit. Got {type(fit).__name__} instead.")
             size = (len(self.block.runs), self.block.geometry.dimension)
             if fit.weights.shape != size:
                 raise ValueError(f"{mechanism.name} must return weights of shape {size}. Got {fit.weights.shape} instead.")
-            timed = self.seconds_of_one_fit(mechanism, budget) if 0 in self.unit.repeats else None
-            self._fit = key, fit, curator.ledger, timed
-        return self._fit[1:]
+            timed = self.seconds_of_one_fit(mechanism, budget) if 0 in self.repeats else None
+            self._fitted = _Fitted(cell.fit, mechanism, budget, fit, curator.ledger, timed)
+        return self._fitted
 
     def seconds_of_one_fit(self, mechanism: Mechanism, budget: Budget) -> float:
         """One fit from rows, cold, on one thread: the median of three, or one that takes long."""
@@ -159,15 +204,53 @@ class _Runner:
         excess = {f"excess_{name}": values - exact[f"reference/no_privacy/{name}"] for name, values in scores.items()}
         return {f"utility/{name}": values for name, values in {**scores, **excess}.items()}
 
-    def attacked(self, cell: Cell, fit: Fit, ledger: Ledger) -> dict[str, np.ndarray]:
+    def attacked(self, cell: Cell, fitted: _Fitted) -> dict[str, np.ndarray]:
+        """What the attack finds; nothing of a run whose weights are not finite, but for what needs no weights."""
         attack: Attack = registry().get("attack", cell.attack.name).build(cell.attack.options)
-        target = Target(self.problem, fit.weights, self.block.train, self.block.test, ledger.total.epsilon)
-        return {f"attack/{name}": values for name, values in attack.run(target).items()}
+        finite = np.isfinite(fitted.fit.weights).all(axis=1)
+        block = self.block
+        target = Target(
+            self.problem,
+            np.where(finite[:, None], fitted.fit.weights, 0.0),
+            block.train,
+            block.test,
+            fitted.ledger.total.epsilon,
+            block,
+            lambda other: self.refitted(fitted, other),
+            lambda *names: stream(self.source.seed, self.source.identity, "attack", *names),
+            self.remembered,
+        )
+        found = attack.run(target).items()
+        return {
+            f"attack/{name}": values if name.startswith("control/") else np.where(finite, values, np.nan)
+            for name, values in found
+        }
+
+    def refitted(self, fitted: _Fitted, block: Block) -> np.ndarray:
+        """The mechanism on other splits, in a curator of its own, with noise that no cell has met."""
+        draws = Draws(self.source.seed, f"{self.source.identity} shadow", block.runs)
+        preparing = Curator(block.train, draws, Budget())
+        problem = self.remembered(("problem", block), lambda: self.source.model.prepare(preparing))
+        return fitted.mechanism.fit(Curator(block.train, draws, fitted.budget), problem, fitted.budget).weights
+
+    def remembered(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
 
 
-def _explained(error: Exception) -> str:
-    """What failed and where, without the frames' values."""
+def _explained(error: BaseException, cell: Cell) -> str:
+    """What failed and where. What the exception says may quote a row, so that is left out where rows are private."""
     frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
     last = frames[-1]
     where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
-    return f"{type(error).__name__}: {error} ({where} in {last.name})"
+    silent = "what it says is left out, since it may quote a private row"
+    words = str(error) if isinstance(error, Refused) or _public(cell) else silent
+    return f"{type(error).__name__}: {words} ({where} in {last.name})"
+
+
+def _public(cell: Cell) -> bool:
+    try:
+        return bool(registry().get("dataset", cell.dataset.name).build(cell.dataset.options).public)
+    except Exception:  # noqa: BLE001  a dataset that cannot even be made is not known to be public
+        return False

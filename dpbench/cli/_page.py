@@ -56,6 +56,8 @@ Environment:
   DPBENCH_DISABLE_PLUGINS  plugins to leave out: entry points or distributions,
                            separated by commas
   DPBENCH_STRICT_PLUGINS   1: a broken plugin is an error, with its traceback
+  DPBENCH_CACHE            where `data fetch` keeps what it downloads
+  IPUMS_API_KEY            your key, for `data fetch census`
   MLFLOW_TRACKING_URI      where runs are recorded, unless tracking.uri says so
 
 Exit codes:

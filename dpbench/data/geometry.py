@@ -36,6 +36,8 @@ class Geometry:
     """The attribute of each feature column, where that is not the column's own name."""
     sensitive: tuple[str, ...] = ()
     """The attributes declared sensitive: public, as declarations are."""
+    levels: tuple[int, ...] = ()
+    """How many equally spaced values each feature column can take between its bounds; 0: continuous, or not declared."""
 
     @property
     def features(self) -> int:
@@ -62,13 +64,14 @@ class Geometry:
         """The geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
         kept = self.kept(attributes)
         place = {old: new for new, old in enumerate(kept)}
-        groups = tuple(tuple(place[index] for index in group) for group in self.groups if group[0] in place)
+        groups = tuple(tuple(place[index] for index in group if index in place) for group in self.groups)
         own = self.attributes or self.columns
         return replace(
             self,
             columns=tuple(self.columns[index] for index in kept),
-            groups=groups,
+            groups=tuple(group for group in groups if group),
             attributes=tuple(own[index] for index in kept),
+            levels=tuple(self.levels[index] for index in kept) if self.levels else (),
             sensitive=tuple(name for name in self.sensitive if name not in attributes),
         )
 

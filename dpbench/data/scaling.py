@@ -100,6 +100,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         half_range=half_range,
         attributes=tuple(column.attribute for column in table.columns),
         sensitive=table.sensitive,
+        levels=tuple(column.levels for column in table.columns),
     )
     return Rows(z, geometry)
 

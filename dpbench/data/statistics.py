@@ -14,6 +14,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 
 if TYPE_CHECKING:
+    from dpbench.data.grid import Grid
     from dpbench.privacy.query import Query
 
 CHUNK = 16_384
@@ -94,6 +95,10 @@ class Sample(ABC):
     def rows(self, run: int) -> Rows:
         """One run's rows, for what really needs them."""
 
+    def cells(self, grid: Grid, run: int) -> np.ndarray:
+        """The grid's cell of each of a run's rows: (rows, integers that name it)."""
+        return grid.index(self.rows(run))
+
     def one(self, run: int) -> Sample:
         """A sample of this run alone."""
         return _OneRun(self, run)
@@ -154,6 +159,7 @@ class Block:
         self._labels: dict[int, np.ndarray] = {}
         self._half_range: dict[int, float] = {}
         self._cache: dict[Query, np.ndarray] = {}
+        self._cells: tuple[Grid, Rows, np.ndarray] | None = None
         self._buffer = np.empty(0)
         self.train: Sample = _Part(self, training=True)
         self.test: Sample = _Part(self, training=False)
@@ -199,6 +205,13 @@ class Block:
                 ]
             )
         return self._cache[query]
+
+    def cells(self, grid: Grid, repeat: int) -> np.ndarray:
+        """The cell of every row of a repeat; the last table's are kept."""
+        rows = self.rows_of(repeat)
+        if self._cells is None or self._cells[0] != grid or self._cells[1] is not rows:
+            self._cells = grid, rows, grid.index(rows)
+        return self._cells[2]
 
     def _per_part(self, repeat: int, statistic: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         rows = self.rows_of(repeat)
@@ -246,10 +259,18 @@ class _Part(Sample):
         return np.stack([_summed(query, self.rows(run), run) for run in range(self.runs)])
 
     def rows(self, run: int) -> Rows:
+        repeat, kept = self._kept(run)
+        return self._block.rows_of(repeat).take(kept)
+
+    def cells(self, grid: Grid, run: int) -> np.ndarray:
+        repeat, kept = self._kept(run)
+        return np.asarray(self._block.cells(grid, repeat)[kept])
+
+    def _kept(self, run: int) -> tuple[int, np.ndarray]:
+        """A run's repeat, and its rows' positions."""
         repeat, fold = self._block.runs[run]
         labels = self._block.labels(repeat)
-        keep = (labels != fold) & (labels >= 0) if self._training else labels == fold
-        return self._block.rows_of(repeat).take(np.flatnonzero(keep))
+        return repeat, np.flatnonzero((labels != fold) & (labels >= 0) if self._training else labels == fold)
 
     def _of_runs(self, parts: np.ndarray) -> np.ndarray:
         """From (repeats, parts, …) to (runs, …): the tested part, or the total less it."""
@@ -281,10 +302,15 @@ class _OneRun(Sample):
         return Moments(self._sample.moments.gram[self._run], self.geometry)
 
     def sums(self, query: Query) -> np.ndarray:
-        return self._sample.sums(query)[self._run]
+        if query.state is None:
+            return self._sample.sums(query)[self._run]
+        return _summed(query, self.rows(0), 0)[None]  # the state is this run's alone
 
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._run.start)
+
+    def cells(self, grid: Grid, run: int) -> np.ndarray:
+        return self._sample.cells(grid, self._run.start)
 
 
 class _Narrow(Sample):
@@ -312,7 +338,7 @@ class _Narrow(Sample):
         return np.stack([_summed(query, self.rows(run), run) for run in range(self.runs)])
 
     def rows(self, run: int) -> Rows:
-        return Rows(self._sample.rows(run).z[:, self._kept], self.geometry)
+        return Rows(np.take(self._sample.rows(run).z, self._kept, axis=1), self.geometry)
 
 
 def gram(z: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -22,19 +23,32 @@ class Leak:
 BOUNDS_FROM_DATA = Leak("bounds_from_data", "the bounds were read from the private rows, which no ε pays for")
 
 
+ROWS_DROPPED = Leak(
+    "rows_dropped", "rows were left out for what they hold, so that n, which counts as public, depends on the data"
+)
+
 RESOLUTION = 1e-12
 """The smallest width of bounds, relative to them: below it rounding would fill the range."""
 
 
+ColumnKind = Literal["continuous", "integer", "ordinal", "binary"]
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column and its public bounds; one-hot columns of one attribute carry its name as their group."""
+    """A column and its public bounds; one-hot columns of one attribute carry its name as their group.
+
+    Every kind but ``continuous`` declares that the values are whole numbers between the bounds.
+    """
 
     name: str
     low: float
     high: float
     unit: str = ""
     group: str | None = None
+    kind: ColumnKind = "continuous"
+    meaning: str = ""
+    """What the values stand for, where the name does not say it: a line of the codebook."""
 
     def __post_init__(self) -> None:
         width = self.high - self.low
@@ -47,11 +61,23 @@ class Column:
             raise Refused(
                 f"Column {self.name!r} is one-hot, so its bounds must be [0, 1]. Got [{self.low}, {self.high}] instead."
             )
+        if self.kind != "continuous" and not (float(self.low).is_integer() and float(self.high).is_integer()):
+            raise Refused(
+                f"Column {self.name!r} is declared {self.kind}, so its bounds must be whole numbers. "
+                f"Got [{self.low}, {self.high}] instead."
+            )
 
     @property
     def attribute(self) -> str:
         """The attribute it belongs to: its group, or itself."""
         return self.group or self.name
+
+    @property
+    def levels(self) -> int:
+        """How many values it can take by its declaration; 0 for a continuous one."""
+        if self.group is not None:
+            return 2
+        return 0 if self.kind == "continuous" else round(self.high - self.low) + 1
 
 
 @dataclass(frozen=True)
@@ -69,8 +95,14 @@ class Table:
     threshold: float | None = None
     """A public value of the target, in its unit: a binary target is whether it is exceeded."""
     leaks: tuple[Leak, ...] = ()
+    dropped: int = 0
+    """How many rows were left out because a value was missing."""
+    declared_n: bool = False
+    """Whether n was declared all the same, and one row of the source is at most one row here: then it is public."""
 
     def __post_init__(self) -> None:
+        if self.dropped and not self.declared_n and all(leak.what != ROWS_DROPPED.what for leak in self.leaks):
+            object.__setattr__(self, "leaks", (*self.leaks, ROWS_DROPPED))
         names = [column.name for column in (*self.columns, self.target)]
         if len(set(names)) < len(names):
             raise Refused(f"Column names must differ. Got {', '.join(names)} instead.")
@@ -109,6 +141,10 @@ class Table:
     def attributes(self) -> tuple[str, ...]:
         """The attributes in order, a one-hot group counted once."""
         return tuple(dict.fromkeys(column.attribute for column in self.columns))
+
+    def take(self, index: np.ndarray) -> Table:
+        """The table with these rows only."""
+        return replace(self, features=self.features[index], response=self.response[index])
 
     def select(self, attributes: Sequence[str]) -> Table:
         """The table with these attributes only, in the table's order."""

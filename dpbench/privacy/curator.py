@@ -7,56 +7,27 @@ accounted ε cannot differ from the noise that was drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from dpbench.data.geometry import Geometry
+from dpbench.data.grid import Tally, spelled
 from dpbench.data.statistics import Sample
 from dpbench.data.table import Leak
 from dpbench.privacy.cost import Cost, Nothing, Pure
+from dpbench.privacy.draws import Draws
+from dpbench.privacy.filtering import MOST, summary, survivors
+from dpbench.privacy.histogram import Histogram, Scan
 from dpbench.privacy.ledger import Budget, Entry, Ledger, merge
-from dpbench.privacy.noise import Law, Noise
+from dpbench.privacy.noise import Geometric, Noise
 from dpbench.privacy.query import Query
-from dpbench.streams import stream
 
 T = TypeVar("T")
 
-KEPT = 4_000_000
-"""Standard draws kept for the next mechanism or ε, in numbers."""
-
-
-class Draws:
-    """Standard draws keyed by (seed, data, repeat, fold, query, call), shared by all cells of a work unit."""
-
-    def __init__(self, seed: int, identity: str, runs: Sequence[tuple[int, int]]) -> None:
-        self.seed = seed
-        self.identity = identity
-        self.runs = tuple(runs)
-        self._kept: dict[tuple[str, int, str, int], np.ndarray] = {}
-        self._size = 0
-
-    def generator(self, run: int, query: str, call: int) -> np.random.Generator:
-        """One run's stream for one call."""
-        repeat, fold = self.runs[run]
-        return stream(self.seed, self.identity, "noise", repeat, fold, query, call)
-
-    def standard(self, law: Law, query: str, call: int, size: int) -> np.ndarray:
-        """(runs, size) standard draws of a law."""
-        key = (query, call, law.name, size)
-        if key in self._kept:
-            return self._kept[key]
-        drawn = np.stack([law.standard(self.generator(run, query, call), size) for run in range(len(self.runs))])
-        if self._size + drawn.size <= KEPT:
-            self._kept[key] = drawn
-            self._size += drawn.size
-        return drawn
-
-    def one(self, run: int) -> Draws:
-        """The same streams, for a single run."""
-        return Draws(self.seed, self.identity, self.runs[run : run + 1])
+__all__ = ["Answer", "Call", "Curator", "Draws"]
 
 
 @dataclass(frozen=True)
@@ -65,18 +36,35 @@ class Answer:
 
     query: str
     identity: str
-    exact: np.ndarray = field(repr=False)
-    noise: Noise
-    noisy: np.ndarray = field(repr=False)
+    exact: Any = field(repr=False)
+    """(runs, coefficients), or one tally a run where cells are counted."""
+    noise: Noise | None
+    """None where the noise has no proof."""
+    noisy: Any = field(repr=False)
+    """What was returned."""
     run: int | None = None
     """The run it was asked for, where a mechanism looks at one run at a time."""
+    call: Call | None = field(default=None, repr=False)
+    """How it was asked, for an audit to ask again."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a curator: the method, the query as it was, on which columns, and the other arguments."""
+
+    method: Literal["release", "until", "scan", "sparse", "unproven"]
+    query: Query
+    geometry: Geometry
+    cost: Cost
+    arguments: tuple[Any, ...] = ()
 
 
 class Curator:
     """Answers queries about a block of runs with noise, within a budget.
 
-    Use :meth:`release` for "noise on a sum", :meth:`until` to draw again until the answer is accepted; what is not proven
-    private goes through :meth:`unproven`, what is not private at all through :meth:`reveal`. Both are loud in the ledger.
+    Use :meth:`release` for "noise on a sum", :meth:`until` to draw again until the answer is accepted, :meth:`scan` and
+    :meth:`sparse` for histograms of more cells than memory holds for all runs at once; what is not proven private goes through
+    :meth:`unproven`, what is not private at all through :meth:`reveal`. Both are loud in the ledger.
     """
 
     def __init__(
@@ -107,7 +95,8 @@ class Curator:
         self._fits(query, noise)
         call = self._pay(Entry.of(query.name, noise))
         exact = query.exact(self._sample)
-        return self._tell(query, exact, noise, exact + self._draw(noise, query, call))
+        asked = Call("release", query, self.geometry, noise.cost)
+        return self._tell(asked, query.identity, exact, noise, exact + self._draw(noise, query, call))
 
     def until(
         self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
@@ -136,7 +125,47 @@ class Curator:
                 answers[run] = exact[run] + noise.law.shape(noise.law.standard(generator, query.size), scale)
                 accepted[run] = accept(run, answers[run])
                 tries += 1
-        return self._tell(query, exact, noise, answers), accepted
+        asked = Call("until", query, self.geometry, paid, (accept, max_tries))
+        return self._tell(asked, until_identity(query, max_tries), exact, noise, answers), accepted
+
+    def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
+        """Every cell's count with noise, drawn in blocks of ``step`` cells when they are asked for, the same at every pass."""
+        if len(query.grid.words) > 1:
+            raise ValueError(f"A grid of {spelled(query.size)} cells cannot be scanned.")
+        call = self._pay_for_cells(query, noise)
+        draws = self._draws
+        scan = Scan(query, self._sample, noise, lambda run, block: draws.generator(run, query.name, call, block), step)
+        if self.tape is not None:
+            self._count(Call("scan", query, self.geometry, noise.cost, (step,)), f"in steps of {step}", noise, scan)
+        return scan
+
+    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[Tally]:
+        """At most ``size`` cells a run, sampled by priority among those whose noisy count reaches the threshold.
+
+        The law is exactly that of noise on every cell, and empty cells are not visited (:mod:`dpbench.privacy.filtering`). Runs
+        come one after the other, and only one of them is in memory.
+        """
+        if not isinstance(noise.law, Geometric):
+            raise ValueError("Empty cells can be skipped for geometric noise only.")
+        if threshold < 1 or size < 1:
+            raise ValueError(f"The threshold and the size must be at least 1. Got {threshold} and {size} instead.")
+        expected = survivors(query.size, threshold, float(noise.scale.max()))
+        if expected > MOST:
+            raise ValueError(f"A threshold must let at most {MOST:,} empty cells through. Got {expected:.3g} instead.")
+        call = self._pay_for_cells(query, noise)
+
+        def drawn() -> Iterator[Tally]:
+            for run in range(self.runs):
+                scale = float(noise.scale[run if len(noise.scale) > 1 else 0, 0])
+                generator = self._draws.generator(run, query.name, call)
+                yield summary(query.tally(self._sample, run), query.grid, scale, threshold, size, generator)
+
+        if self.tape is None:
+            return drawn()
+        kept = tuple(drawn())
+        asked = Call("sparse", query, self.geometry, noise.cost, (threshold, size))
+        self._count(asked, f"at least {threshold}, {size} of them", noise, kept)
+        return iter(kept)
 
     def unproven(
         self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
@@ -144,7 +173,9 @@ class Curator:
         """Published noise whose privacy is not proven: the sampler gets one run's exact answer. Never sound."""
         call = self._pay(Entry(query.name, claimed, sound=False, proof=f"unproven: {reason}"))
         exact = query.exact(self._sample)
-        return np.stack([sampler(exact[run], self._draws.generator(run, query.name, call)) for run in range(self.runs)])
+        noisy = np.stack([sampler(exact[run], self._draws.generator(run, query.name, call)) for run in range(self.runs)])
+        asked = Call("unproven", query, self.geometry, claimed, (sampler, claimed, reason))
+        return self._tell(asked, unproven_identity(query, claimed), exact, None, noisy)
 
     def reveal(self, what: str, compute: Callable[[Sample], T], reason: str) -> T:
         """Something that is not private at all: the non-private fit, a choice made on the exact data."""
@@ -196,10 +227,33 @@ class Curator:
         self._calls[entry.query] += 1
         return call
 
+    def _pay_for_cells(self, query: Histogram, noise: Noise) -> int:
+        self._fits(query, noise)
+        if noise.scale.shape[1] != 1:
+            raise ValueError(f"The noise on {query.name!r} must have one scale for all cells.")
+        return self._pay(Entry.of(query.name, noise))
+
+    def _count(self, asked: Call, how: str, noise: Noise, told: Any) -> None:
+        """Keep the tallies on the tape."""
+        query = asked.query
+        assert isinstance(query, Histogram)
+        exact = tuple(query.tally(self._sample, run) for run in range(self.runs))
+        self._tell(asked, f"{query.identity}, {how}", exact, noise, told)
+
     def _draw(self, noise: Noise, query: Query, call: int) -> np.ndarray:
         return noise.law.shape(self._draws.standard(noise.law, query.name, call, query.size), noise.scale)
 
-    def _tell(self, query: Query, exact: np.ndarray, noise: Noise, noisy: np.ndarray) -> np.ndarray:
+    def _tell(self, asked: Call, identity: str, exact: Any, noise: Noise | None, noisy: T) -> T:
         if self.tape is not None:
-            self.tape.append(Answer(query.name, query.identity, exact, noise, noisy))
+            self.tape.append(Answer(asked.query.name, identity, exact, noise, noisy, call=asked))
         return noisy
+
+
+def until_identity(query: Query, max_tries: int | None) -> str:
+    """What an answer that was drawn until it was accepted is called on a tape."""
+    return f"{query.identity}, until accepted" + (f", {max_tries} tries" if max_tries is not None else "")
+
+
+def unproven_identity(query: Query, claimed: Cost) -> str:
+    """What an answer with unproven noise is called on a tape."""
+    return f"{query.identity}, unproven, claimed {claimed}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +12,12 @@ from dpbench.options import check_options, option
 from dpbench.privacy.accounting import Guarantee, compose
 from dpbench.privacy.cost import Cost, Gdp, Nothing, Pure, Zcdp
 from dpbench.privacy.noise import Noise
+
+Currency = Literal["pure", "approx", "zcdp", "gdp"]
+Accounting = Literal["closed", "pld"]
+
+UNPROVEN_NOISE = Leak("unproven_noise", "noise was published with a claim and without a proof: it may protect nothing")
+"""The leak that stands beside every entry that has a claim and no proof."""
 
 ROUNDING = 1e-9
 """Relative slack for the rounding of sums such as ε/3 + ε/3 + ε/3."""
@@ -29,7 +35,9 @@ class Budget:
 
     epsilon: float = option(1.0, low=0, open_low=True)
     delta: float = option(1e-6, low=0, high=1, open_low=True, open_high=True)
-    currency: Literal["pure", "approx", "zcdp", "gdp"] = "approx"
+    currency: Currency = "approx"
+    accounting: Accounting = "closed"
+    """How a ledger within this budget is totalled."""
 
     def __post_init__(self) -> None:
         check_options(self, self.name)
@@ -119,6 +127,8 @@ class Ledger:
                 f"({self.budget.currency}). Nothing was drawn."
             )
         self.entries.append(entry)
+        if not entry.sound and not isinstance(entry.cost, Nothing):
+            self.leak(UNPROVEN_NOISE)
 
     def leak(self, leak: Leak) -> None:
         if leak not in self.leaks:
@@ -131,7 +141,8 @@ class Ledger:
 
     @property
     def total(self) -> Guarantee:
-        return compose([entry.cost for entry in self.entries], self.budget.delta)
+        """What everything released comes to, by the budget's accounting."""
+        return ACCOUNTANTS[self.budget.accounting](self.entries, self.budget.delta)
 
     def as_dict(self) -> dict[str, Any]:
         total = self.total
@@ -141,6 +152,19 @@ class Ledger:
             "total": {"epsilon": total.epsilon if total.private else None, "delta": total.delta},
             "leaks": [{"what": leak.what, "why": leak.why} for leak in self.leaks],
         }
+
+
+def _closed(entries: Sequence[Entry], delta: float) -> Guarantee:
+    return compose([entry.cost for entry in entries], delta)
+
+
+def _tight(entries: Sequence[Entry], delta: float) -> Guarantee:
+    from dpbench.privacy.privacy_loss import total
+
+    return total(entries, delta)
+
+
+ACCOUNTANTS: dict[Accounting, Callable[[Sequence[Entry], float], Guarantee]] = {"closed": _closed, "pld": _tight}
 
 
 def merge(ledgers: Iterable[Ledger]) -> Ledger:

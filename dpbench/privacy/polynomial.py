@@ -12,7 +12,6 @@ two columns of one one-hot group (they are 0).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -40,6 +39,8 @@ class Loss:
     """The bound on |slope| that the paper uses: 2 (linear), 3/2 (logistic, where ½ would do)."""
     printed_constant: float
     """The bound on the constant that the paper counts: 1 (linear: y²), 0 (logistic: log 2 does not move)."""
+    exact: bool = True
+    """Whether the polynomial is the loss itself, and not its truncation."""
 
     def largest_slope(self, geometry: Geometry) -> float:
         """The supremum of |slope(y)| over the target's range."""
@@ -130,6 +131,11 @@ class Polynomial(Query):
             matrix[..., 0, 0] = self.loss.curvature * self.geometry.constant**2 * n
         return Quadratic(matrix, coefficients[..., self.quadratic_size :])
 
+    def products(self, columns: np.ndarray) -> np.ndarray:
+        """q_j q_k for each released coefficient of M and q_j for each of c, of a factor q_j for each column: (…, size)."""
+        j, k = self.pairs
+        return np.concatenate([columns[..., j] * columns[..., k], columns], axis=-1)
+
     def scales(self, quadratic: float, linear: float) -> np.ndarray:
         """One scale for the coefficients of M and one for those of c, laid out as the query is."""
         return np.concatenate([np.full(self.quadratic_size, quadratic), np.full(self.geometry.dimension, linear)])
@@ -152,6 +158,10 @@ class Polynomial(Query):
         bounds = {"paper": self._paper, "code": self._code, "tight": self._tight}
         return bounds[sensitivity](self.loss.curvature / quadratic, 1 / linear)
 
+    def rescaled_bound(self, columns: np.ndarray) -> np.ndarray:
+        """sup ‖change‖₁ when column j of the design is multiplied with q_j > 0 (``columns``: (…, D)): (…)."""
+        return self._supremum(self.loss.curvature, 1.0, columns)
+
     def proof(self, sensitivity: Sensitivity) -> str:
         return {
             "paper": "twice the largest L1 norm of a row's coefficients, as printed (Zhang et al. 2012, Lemma 1 and section 4.2)",
@@ -169,51 +179,53 @@ class Polynomial(Query):
         return 2 * (curvature * size**2 + self.loss.printed_slope * per_linear * size)
 
     def _tight(self, curvature: float, per_linear: float) -> float:
+        return float(self._supremum(curvature, per_linear, np.ones(self.geometry.dimension)))
+
+    def _supremum(self, curvature: float, per_linear: float, columns: np.ndarray) -> np.ndarray:
         slope = self.loss.largest_slope(self.geometry) * per_linear
-        return self._ball(curvature, slope) if self.geometry.scaling == "ball" else self._box(curvature, slope)
+        bound = {"box": self._box, "ball": self._ball}[self.geometry.scaling]
+        return np.asarray(bound(curvature, slope, columns))
 
-    def _box(self, curvature: float, slope: float) -> float:
-        """With u = (z + z')/2, v = (z - z')/2, |u_j| + |v_j| <= 1, every change is 2(u_j v_l + v_j u_l).
+    def _box(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
+        """With u = (z + z')/2, v = (z - z')/2, |u_j| + |v_j| <= q_j, every change is 2(u_j v_l + v_j u_l).
 
-        The p = sum |u_j| over the m numeric columns decides: products of different columns give 2(UV - sum u_j v_j), each
-        counted ``twice`` or once, squares give 4 sum u_j v_j <= 4 p(m - p)/m, the linear part 2 slope max(U, V), where
-        U = p + intercept and V = m - p. The sum is concave in p on either side of U = V.
+        The p = sum |u_j| over the m numeric columns decides; with P = sum q_j over them, and c the intercept's factor,
+        products of different columns give 2(UV - sum u_j v_j), each counted ``twice`` or once, squares give 4 sum u_j v_j,
+        the linear part 2 slope max(U, V), where U = p + c and V = P - p, and sum u_j v_j is at most
+        sum q_j² / 4 - (p - P/2)² / m. The whole is concave in p on either side of U = V.
         """
         twice = 1.0 if self.convention == "matrix" else 2.0
-        m, constant, groups = self.geometry.numeric, float(self.geometry.intercept), len(self.geometry.groups)
+        g = self.geometry
+        own, constant = columns[..., g.intercept :], columns[..., 0] if g.intercept else np.zeros(columns.shape[:-1])
+        grouped = [member for members in g.groups for member in members]
+        numeric = np.delete(own, grouped, axis=-1)
+        m, total, squared = max(g.numeric, 1), numeric.sum(axis=-1), np.square(numeric).sum(axis=-1)
 
-        def change(p: float) -> float:
-            u, v = p + constant, m - p
-            squares = p * (m - p) / m if m else 0.0
-            return curvature * (2 * twice * (u * v - squares) + 4 * squares) + 2 * slope * max(u, v)
+        def change(p: np.ndarray) -> np.ndarray:
+            u, v = p + constant, total - p
+            overlap = squared / 4 - np.square(p - total / 2) / m
+            return np.asarray(curvature * (2 * twice * u * v + (4 - 2 * twice) * overlap) + 2 * slope * np.maximum(u, v))
 
-        # stationary points of the two branches, then their ends
-        bend = twice - (twice - 2) / m if m else 1.0
-        points = [0.0, float(m), (m - constant) / 2]
-        for sign in (1.0, -1.0):
-            middle = twice * (m - constant) - (twice - 2) + sign * slope / curvature
-            points.append(middle / (2 * bend))
-        numeric = max(change(min(max(p, 0.0), float(m))) for p in points)
+        # stationary points of the two branches, where they meet, and the ends
+        bend = 2 * (twice + (2 - twice) / m)
+        middle = twice * (total - constant) + (2 - twice) * total / m
+        turns = [(middle + slope / curvature) / bend, (middle - slope / curvature) / bend, (total - constant) / 2]
+        most = np.max([change(np.clip(p, 0, total)) for p in (*turns, 0 * total, total)], axis=0)
         # one-hot columns hold 0 or 1, one 1 a group: a change of level moves two columns
-        across = 2 * twice * groups * (m + constant)
-        within = 2 * groups + twice * groups * (groups - 1)
-        return numeric + curvature * (across + within) + 2 * slope * groups
+        level = np.stack([own[..., members].max(axis=-1) for members in g.groups], axis=-1) if g.groups else 0 * own[..., :1]
+        groups, squares = level.sum(axis=-1), np.square(level).sum(axis=-1)
+        across = 2 * twice * groups * (total + constant)
+        within = 2 * squares + twice * (groups**2 - squares)
+        return np.asarray(most + curvature * (across + within) + 2 * slope * groups)
 
-    def _ball(self, curvature: float, slope: float) -> float:
-        """max over c = <x, x'> of curvature · D sqrt(2(1 - c²)) + slope · sqrt(2D(1 + c)): Cauchy-Schwarz on the two blocks."""
-        size = self.geometry.dimension
+    def _ball(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
+        """max over c = <x, x'> of curvature · ‖q‖² sqrt(2(1 - c²)) + slope · ‖q‖ sqrt(2(1 + c)): Cauchy-Schwarz, block by block.
+
+        With c = 1 - 2t² it is sqrt(1 - t²) (2at + b), whose maximum solves 4a t² + b t = 2a.
+        """
+        squared = np.square(columns).sum(axis=-1)
         # the upper triangle alone counts half of the off-diagonal, and all of the diagonal (at most 2)
-        part, rest = (0.5, 1.0) if self.convention == "matrix" else (1.0, 0.0)
-
-        def change(c: float) -> float:
-            square = curvature * (part * size * math.sqrt(2 * (1 - c * c)) + rest)
-            return square + slope * math.sqrt(2 * size * (1 + c))
-
-        low, high = 0.0, 1.0  # concave in c on [0, 1]; for c < 0 both terms are below their values at -c
-        for _ in range(200):
-            third = (high - low) / 3
-            if change(low + third) < change(high - third):
-                low += third
-            else:
-                high -= third
-        return change((low + high) / 2) * (1 + 1e-12)
+        part, rest = (0.5, np.square(columns).max(axis=-1, initial=0.0)) if self.convention == "matrix" else (1.0, 0.0)
+        a, b = curvature * part * np.sqrt(2) * squared, 2 * slope * np.sqrt(squared)
+        t = 4 * a / np.maximum(b + np.sqrt(b * b + 32 * a * a), np.finfo(float).tiny)
+        return np.asarray((np.sqrt(1 - t * t) * (2 * a * t + b) + curvature * rest) * (1 + 1e-12))

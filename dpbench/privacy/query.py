@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class Query(ABC):
     """
 
     name: str
-    state: ClassVar[np.ndarray | None] = None
+    state: np.ndarray | None = None
 
     @property
     @abstractmethod

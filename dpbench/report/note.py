@@ -4,38 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpbench.report.rows import Row
+from dpbench.report.bill import bill_of, whole
+from dpbench.report.rows import Row, leaks, telling
 
 FIGURE = "report/error_vs_epsilon.png"
 METRICS_NOTE = (
     "These numbers are computed on the private rows: publishing them is a release of its own, which no ε above pays for."
 )
+SIMULATED = "The noise was drawn from a seed: fit for experiments only. `python -m dpbench release` draws secure noise."
 
 
 def answer(rows: Sequence[Row]) -> list[str]:
-    """For each model and dataset: which ranked cell has the lowest error at each ε, and how sure that is."""
+    """For each problem: which ranked cell has the lowest error at each accounted ε, and how sure that is."""
     sentences = []
-    groups = dict.fromkeys((row.params["model"], row.params["dataset"]) for row in rows if row.done)
-    for model, dataset in groups:
-        here = [row for row in rows if row.done and (row.params["model"], row.params["dataset"]) == (model, dataset)]
+    done = [row for row in rows if row.done]
+    for problem in dict.fromkeys(row.problem for row in done):
+        here = [row for row in done if row.problem == problem]
         ranked = [row for row in here if row.ranked]
+        where = _where(here[0], [key for key in telling(done) if not key.startswith("mechanism.")])
         if not ranked:
-            sentences.append(f"{model} on {dataset}: no cell is both private and proven, so nothing is ranked.")
+            sentences.append(f"{where}: no cell is both private and proven, so nothing is ranked.")
             continue
-        for epsilon in sorted({row.epsilon for row in ranked}):
-            sentences.append(_at(model, dataset, epsilon, [row for row in ranked if row.epsilon == epsilon]))
+        for epsilon in sorted({row.accounted for row in ranked}):
+            sentences.append(_at(f"{where} at ε = {epsilon:g}", [row for row in ranked if row.accounted == epsilon]))
     return sentences
 
 
-def _at(model: str, dataset: str, epsilon: float, rows: Sequence[Row]) -> str:
+def _where(row: Row, keys: Sequence[str]) -> str:
+    """The problem in words: the model, the dataset, and what else tells it from the others."""
+    own = [f"{key}={row.params[key]}" for key in keys if key in row.params]
+    attack = [] if row.params["attack"] == "none" else [f"attack={row.params['attack']}"]
+    more = f" ({', '.join([*attack, *own])})" if own or attack else ""
+    return f"{row.params['model']} on {row.params['dataset']}{more}"
+
+
+def _at(where: str, rows: Sequence[Row]) -> str:
     name = f"utility/{rows[0].primary}"
     order = sorted((row for row in rows if row.metric(name) is not None), key=lambda row: row.metric(name) or 0.0)
     if not order:
-        return f"{model} on {dataset} at ε = {epsilon:g}: no run gave a finite error."
+        return f"{where}: no run gave a finite error."
     best = order[0]
-    text = (
-        f"{model} on {dataset} at ε = {epsilon:g}: {_label(best)} has the lowest median {best.primary}, {best.metric(name):.4g}"
-    )
+    text = f"{where}: {_label(best)} has the lowest median {best.primary}, {best.metric(name):.4g}"
     low, high = best.metric(name, "ci_low"), best.metric(name, "ci_high")
     if low is not None and high is not None:
         text += f" (mean {best.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
@@ -44,11 +53,21 @@ def _at(model: str, dataset: str, epsilon: float, rows: Sequence[Row]) -> str:
         text += f"; the mean predictor, which needs no features, does no worse ({constant:.4g})"
     if len(order) > 1:
         second = order[1]
-        low_second = second.metric(name, "ci_low")
-        apart = high is not None and low_second is not None and high < low_second
-        text += f"; {_label(second)} follows with {second.metric(name):.4g}"
-        text += "" if apart else ", and the intervals of their means do not separate them"
+        text += f"; {_label(second)} follows with {second.metric(name):.4g}{_apart(name, best, second)}"
     return text + "."
+
+
+def _apart(name: str, best: Row, second: Row) -> str:
+    """Whether the means say what the medians say."""
+    ends = [row.metric(name, suffix) for row in (best, second) for suffix in ("ci_low", "ci_high")]
+    low, high, low_second, high_second = ends
+    if low is None or high is None or low_second is None or high_second is None:
+        return ", with too few repeats for an interval"
+    if high < low_second:
+        return ""
+    if high_second < low:
+        return ", though its mean is lower: a few bad runs weigh on the first"
+    return ", and the intervals of their means do not separate them"
 
 
 def _label(row: Row) -> str:
@@ -60,10 +79,16 @@ def note(rows: Sequence[Row], command: str, run_id: str | None, figure: bool) ->
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
     # MLflow folds a note after about five lines: the answer comes first
     lines = [*(f"- {sentence}" for sentence in answer(rows)), "", METRICS_NOTE, ""]
+    lines += [line for sentence in leaks(rows) for line in (sentence, "")]
+    if found := bill_of(rows):
+        lines += [whole(found), ""]
+    if any(row.tags.get("dpbench.noise") == "simulation" for row in rows):
+        lines += [SIMULATED, ""]
     if figure and run_id:
         lines += [f"![error against ε](get-artifact?path={FIGURE}&run_uuid={run_id})", ""]
-    lines += [f"`{command}`", "", "| mechanism | model | dataset | ε | median | 20-80 % | ε accounted | guarantee |"]
-    lines.append("|---|---|---|---:|---:|---:|---:|---|")
+    more = [key for key in telling([row for row in rows if row.done]) if not key.startswith("mechanism.")]
+    names = ["mechanism", "model", "dataset", *more, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
+    lines += [f"`{command}`", "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for row in rows:
         if row.done:
             name = f"utility/{row.primary}"
@@ -71,8 +96,9 @@ def note(rows: Sequence[Row], command: str, run_id: str | None, figure: bool) ->
             median, low, high = ("none" if value is None else f"{value:.4g}" for value in numbers)
             spent = row.metrics.get("privacy/epsilon_accounted")
             accounted = "infinite" if spent is None else f"{spent:.4g}"
-            cells = (_label(row), row.params["model"], row.params["dataset"], row.params["epsilon"], median, f"{low}-{high}")
-            lines.append("| " + " | ".join((*cells, accounted, row.guarantee)) + " |")
+            cells = [_label(row), row.params["model"], row.params["dataset"], *(row.params.get(key, "") for key in more)]
+            cells += [row.params["epsilon"], median, f"{low}-{high}", accounted, row.guarantee]
+            lines.append(f"| {' | '.join(cells)} |")
     counts = {state: sum(row.state == state for row in rows) for state in ("failed", "pruned", "resumed")}
     lines += ["", *(f"{count} cells {state}; see plan.csv." for state, count in counts.items() if count)]
     if any(row.tags.get("dpbench.synthetic") == "true" for row in rows):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+from dpbench.privacy.ledger import UNPROVEN_NOISE
 
 State = Literal["run", "resumed", "failed", "pruned"]
 
@@ -38,16 +42,39 @@ class Row:
     @property
     def guarantee(self) -> str:
         """The privacy standing in a few plain words."""
-        leaks = self.tags.get("dpbench.leaks", "")
         if not self.private:
             return "NOT PRIVATE"
-        if self.tags.get("dpbench.sound") != "true":
-            return "UNPROVEN"
-        return f"LEAKS {leaks.replace(',', ', ')}" if leaks else "sound"
+        named = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name not in ("", UNPROVEN_NOISE.what)]
+        unproven = ["UNPROVEN"] if self.tags.get("dpbench.sound") != "true" else []
+        return ", ".join([*unproven, *([f"LEAKS {', '.join(named)}"] if named else [])]) or "sound"
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
         return self.metrics.get(f"{name}_{suffix}")
 
     @property
+    def accounted(self) -> float:
+        """The accounted ε to four digits, by which cells are compared: what each paper calls ε is not one currency."""
+        return float(f"{self.metrics.get('privacy/epsilon_accounted', math.inf):.4g}")
+
+    @property
+    def problem(self) -> tuple[tuple[str, str], ...]:
+        """Everything but the mechanism and ε: only errors on the same problem can be compared."""
+        return tuple((key, value) for key, value in self.params.items() if key.partition(".")[0] not in ("mechanism", "epsilon"))
+
+    @property
     def epsilon(self) -> float:
         return float(self.params["epsilon"])
+
+
+def leaks(rows: Sequence[Row]) -> list[str]:
+    """A sentence for everything that leaked, and in how many cells."""
+    reasons = [row.tags.get("dpbench.leaks_why", "") for row in rows if row.done]
+    return [f"LEAKS in {count} cell{'s' * (count > 1)}: {why}." for why, count in Counter(filter(None, reasons)).items()]
+
+
+def telling(rows: Sequence[Row]) -> list[str]:
+    """The parameters beyond the mechanism, model, dataset and ε that tell these cells apart: swept options, and what differs."""
+    known = ("mechanism", "model", "dataset", "attack", "epsilon")
+    fixed = (*known, "delta", "splits")
+    keys = dict.fromkeys(key for row in rows for key in row.params)
+    return [key for key in keys if key not in fixed or (key not in known and len({row.params.get(key) for row in rows}) > 1)]

@@ -8,27 +8,33 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from dpbench.report.rows import Row
+from dpbench.report.bill import bill_of, short
+from dpbench.report.rows import Row, leaks, telling
 
 LONGEST = 60
-FIXED = ("mechanism", "model", "dataset", "attack", "epsilon", "delta", "splits")
+PIPED = 120
+IN_TARGET_UNITS = ("mae", "mse", "rmse")
 
 
 def print_table(rows: Sequence[Row], stream: TextIO | None = None) -> None:
     """One table for each model and dataset, failures and pruned cells below."""
     out = stream or sys.stdout
-    console = Console(file=out, width=None if out.isatty() else 120, highlight=False, soft_wrap=False)
     done = [row for row in rows if row.done]
-    for model, dataset, attack in dict.fromkeys(
-        (row.params["model"], row.params["dataset"], row.params["attack"]) for row in done
-    ):
-        here = [
-            row for row in done if (row.params["model"], row.params["dataset"], row.params["attack"]) == (model, dataset, attack)
-        ]
-        console.print(_table(here, model, dataset, attack))
-        if len(here) > LONGEST:
-            console.print(f"… and {len(here) - LONGEST} more cells: all of them are in MLflow.")
+    tables = []
+    for place in dict.fromkeys(_place(row) for row in done):
+        here = [row for row in done if _place(row) == place]
+        tables.append((_table(here, *place), len(here) - LONGEST))
+    console = _console(out, [table for table, _ in tables])
+    for table, more in tables:
+        console.print(table)
+        if more > 0:
+            console.print(f"… and {more} more cells: all of them are in MLflow.")
+    for sentence in leaks(rows):
+        console.print(sentence, markup=False)
+    if found := bill_of(rows):
+        console.print(short(found), markup=False)
     for state in ("failed", "pruned"):
         some = [row for row in rows if row.state == state]
         reasons = dict.fromkeys(row.reason for row in some)
@@ -37,15 +43,30 @@ def print_table(rows: Sequence[Row], stream: TextIO | None = None) -> None:
             console.print(f"{state.upper()} ({len(cells)} cell{'s' * (len(cells) > 1)}): {reason}", markup=False)
 
 
+def _place(row: Row) -> tuple[str, str, str]:
+    return row.params["model"], row.params["dataset"], row.params["attack"]
+
+
+def _console(out: TextIO, tables: Sequence[Table]) -> Console:
+    """As wide as a terminal is; in a pipe, as wide as the widest table needs, so that no number is ever cut."""
+    if out.isatty():
+        return Console(file=out, highlight=False)
+    wide = Console(file=out, width=10_000)
+    needed = max((wide.measure(table).maximum for table in tables), default=0)
+    return Console(file=out, width=max(PIPED, needed), highlight=False)
+
+
 def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
     first = rows[0]
     primary = first.primary
     synthetic = ", SYNTHETIC data" if first.tags.get("dpbench.synthetic") == "true" else ""
     attacked = f", attack {attack}" if attack != "none" else ""
-    title = f"{model} on {dataset}{synthetic}{attacked}: {primary} on the scaled target, {first.params['splits']}"
+    unit = " on the scaled target" if primary in IN_TARGET_UNITS else ""
+    title = f"{model} on {dataset}{synthetic}{attacked}: {primary}{unit}"
+    title += "" if "splits" in telling(rows) else f", {first.params['splits']}"
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
-    swept = [name for name in dict.fromkeys(key for row in rows for key in row.params) if name not in FIXED]
-    for name in ("mechanism", *swept):
+    swept = telling(rows)
+    for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept)):
         table.add_column(name, no_wrap=True)
     for name in ("ε", "median", "20-80 %", "no privacy", "mean only", "ε accounted"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -55,7 +76,7 @@ def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
         accounted = row.metrics.get("privacy/epsilon_accounted")
         table.add_row(
             row.params["mechanism"],
-            *(row.params.get(name, "") for name in swept),
+            *(Text(row.params.get(name, "")) for name in swept),  # a text, so that brackets are no mark-up
             row.params["epsilon"],
             _number(row.metric(f"utility/{primary}")),
             f"{_number(low)} - {_number(high)}",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpbench.data.frames import hand_in, is_frame
 from dpbench.errors import Refused
 
 if TYPE_CHECKING:
@@ -16,7 +18,8 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
 
     Keywords are the command line's keys: ``sweep(mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], dataset="wine")``. A list is
     swept, anything else is fixed; a tuple is a value that is itself a list. Keys with a dot go into the first argument:
-    ``sweep({"mechanism.ridge": [2, 4], "splits.repeats": 10}, mechanism="fm")``. With ``record=False`` nothing is written.
+    ``sweep({"mechanism.ridge": [2, 4], "splits.repeats": 10}, mechanism="fm")``. A DataFrame is a value of ``dataset.path``
+    (``dataset="table"``). With ``record=False`` nothing is written.
     """
     from dpbench.sweep.grid import loaded
     from dpbench.sweep.plan import plan
@@ -36,9 +39,7 @@ def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pand
     config = points[0].config
     if record:
         tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
-        outcome = execute(
-            planned, tracking, config["engine"], sweep=True, rerun=bool(config["rerun"]), command=["-m", *overrides]
-        )
+        outcome = execute(planned, tracking, config["engine"], sweep=True, rerun=config["rerun"], command=["-m", *overrides])
     else:
         records: dict[str, Any] = {}
         engine = engine_named(config["engine"]["name"], config["engine"]["workers"], planned.seconds)
@@ -53,20 +54,41 @@ def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pand
 
 def _text(value: Any) -> str:
     """A Python value in the grammar of the command line."""
-    if isinstance(value, list):
-        if not value:
+    if is_frame(value):
+        return _quoted(hand_in(value))
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        value = value.tolist()
+    if isinstance(value, (list, range)):
+        if not len(value):
             raise Refused("A swept list must hold at least one value. Got an empty list instead.")
         return ",".join(map(_text, value))
     if isinstance(value, tuple):
-        return "[" + ",".join(map(_text, value)) + "]"
+        return "[" + ",".join(_text(_fixed(item)) for item in value) + "]"
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{_text(item)}" for key, item in value.items()) + "}"
+        return "{" + ",".join(f"{_key(key)}:{_text(_fixed(item))}" for key, item in value.items()) + "}"
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value)
-    text = str(value)
-    simple = all(letter.isalnum() or letter in "_-./:@%+" for letter in text) and text
-    return text if simple else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return _quoted(str(value))
+
+
+def _fixed(value: Any) -> Any:
+    """Within a value nothing is swept, so a list there is a list."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _key(key: object) -> str:
+    """A key of a mapping, with a backslash before what has a meaning."""
+    return re.sub(r"([\\()\[\]{}:=, \t])", r"\\\1", str(key))
+
+
+def _quoted(text: str) -> str:
+    """A text that stays a text: in quotes, unless it is a plain word that nobody takes for a number or a truth."""
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_/-]*", text) and text.lower() not in ("true", "false", "null", "nan", "inf"):
+        return text
+    # inside quotes a backslash counts only before a quote, or at the end
+    inner = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
+    return f"'{inner}'"

@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
+from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from dpbench.errors import Refused, Unfinished, near_names
 from dpbench.report.rows import Row
@@ -41,10 +44,12 @@ def main(argv: Sequence[str]) -> int:
 
     flags, overrides = _split(argv)
     multirun = bool({"-m", "--multirun"} & set(flags))
+    if multirun and {"--cfg", "-c"} & set(flags):
+        raise Refused("--cfg shows the configuration of one cell: leave out -m and give one value a key.")
     register()
     register_sweeper()
-    if not {"--config-dir", "-cd", "--config-name", "-cn", "--hydra-help"} & set(flags):
-        _check(overrides, multirun)
+    if "--hydra-help" not in flags:
+        _check(overrides, multirun, flags)
     if multirun:
         overrides = [_for_the_sweeper(text, axis) for text, axis in zip(overrides, parse(overrides), strict=True)]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us, which knows how to say them
@@ -67,7 +72,9 @@ def job(config: DictConfig) -> None:
         planned = plan([Point(plain, {})])
         refuse_pruned(planned)
         finish(planned, plain, sweep=False, command=sys.argv[1:])
-    except (Refused, Unfinished, KeyboardInterrupt) as error:
+    except OmegaConfBaseException as error:
+        result.error = Refused(" ".join(str(error).split("\n")[0].split()))
+    except (Refused, Unfinished) as error:
         result.error = error  # Hydra would print a line of its own before it raised it again
 
 
@@ -77,10 +84,10 @@ def finish(planned: Any, config: dict[str, Any], *, sweep: bool, command: Sequen
     from dpbench.sweep.execute import Tracking, execute
 
     tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
-    outcome = execute(planned, tracking, config["engine"], sweep=sweep, rerun=bool(config["rerun"]), command=command)
+    outcome = execute(planned, tracking, config["engine"], sweep=sweep, rerun=config["rerun"], command=command)
     print_table(outcome.rows)
     print(_counted(outcome.rows))
-    print(f"Open the runs: {_ui(tracking.uri, tracking.experiment)}")
+    print(f"Open the runs: {_ui(outcome.store if tracking.uri else None, tracking.experiment)}")
     result.exit_code = max(result.exit_code, outcome.exit_code)
 
 
@@ -115,19 +122,32 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return flags, overrides
 
 
-def _check(overrides: Sequence[str], multirun: bool) -> None:
+def _check(overrides: Sequence[str], multirun: bool, flags: Sequence[str]) -> None:
     """Expand the grid before Hydra does, for errors that name what is allowed."""
     if not multirun:
         for text, axis in zip(overrides, parse(overrides), strict=True):
             if axis.swept:
                 raise Refused(f"{text!r} gives several values: add -m to sweep them.")
-    loaded(overrides)
+    folder, name = _value_of(flags, "--config-dir", "-cd"), _value_of(flags, "--config-name", "-cn")
+    try:
+        loaded(overrides, folder, name or "config")
+    except MissingConfigException as error:
+        raise Refused(" ".join(str(error).split("\n")[0].split())) from None
+
+
+def _value_of(flags: Sequence[str], *names: str) -> str | None:
+    """The value that a flag was given, after it or after an equals sign."""
+    for flag, following in zip_longest(flags, flags[1:]):
+        name, equals, value = flag.partition("=")
+        if name in names:
+            return value if equals else following
+    return None
 
 
 def _for_the_sweeper(text: str, axis: Axis) -> str:
     """A component's option as a sweep of one value: Hydra leaves those to the sweeper, which knows whose option it is."""
     component, dot, _ = axis.key.partition(".")
-    if dot and component in COMPONENTS and len(axis.values) == 1:
+    if dot and component in COMPONENTS and not axis.listed:
         key, _, value = text.partition("=")
         return f"{key}=choice({value})"
     return text

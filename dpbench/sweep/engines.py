@@ -5,10 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -56,16 +58,14 @@ class Local(Engine):
         self.slots = workers + 1
 
     def open(self) -> Executor:
-        # spawned, not forked: a fork copies the threads' locks, and nothing else is the same on every system
-        return ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"), _prepare_worker)
+        return _Pool(self.workers)
 
     def died(self, error: BaseException) -> bool:
         return isinstance(error, BrokenProcessPool)
 
     def close(self, executor: Executor, interrupted: bool) -> None:
-        if interrupted:
-            for process in multiprocessing.active_children():
-                process.terminate()
+        if interrupted and isinstance(executor, _Pool):
+            executor.terminate()
         super().close(executor, interrupted)
 
 
@@ -101,6 +101,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
     interrupted = True
     try:
         while waiting or suspects or flying:
+            broken = False
             while (suspects and not flying) or (not suspects and waiting and len(flying) < engine.slots):
                 unit, attempt = suspects.popleft() if suspects else waiting.popleft()
                 try:
@@ -109,9 +110,9 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
                     if not engine.died(error):
                         raise
                     suspects.append((unit, attempt))
-                    executor = engine.open()
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
-            broken = False
+                    broken = True
+                    break
+            done = wait(flying, return_when=FIRST_COMPLETED).done if flying else set()
             for future in done:
                 unit, attempt = flying.pop(future)
                 failure = future.exception()
@@ -135,6 +136,42 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
         engine.close(executor, interrupted)
 
 
+class _Pool(ProcessPoolExecutor):
+    """Processes that know nothing of the caller's program, and that can be stopped without touching anybody else's."""
+
+    def __init__(self, workers: int) -> None:
+        # spawned, not forked: a fork copies the threads' locks, and nothing else is the same on every system
+        super().__init__(workers, multiprocessing.get_context("spawn"), _prepare_worker)
+        self._own: set[multiprocessing.process.BaseProcess] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        before = set(multiprocessing.active_children())
+        with _without_main():
+            future = super().submit(fn, *args, **kwargs)
+        self._own |= set(multiprocessing.active_children()) - before
+        return future
+
+    def terminate(self) -> None:
+        for process in self._own:
+            process.terminate()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes that start now do not import the caller's main module: a script without a guard would begin its sweep anew."""
+    main = sys.modules["__main__"]
+    file, spec = getattr(main, "__file__", None), main.__spec__
+    main.__spec__ = None
+    if file is not None:
+        del main.__file__
+    try:
+        yield
+    finally:
+        main.__spec__ = spec
+        if file is not None:
+            main.__file__ = file
+
+
 class _Inline(Executor):
     """Runs a call at once, in this process."""
 
@@ -142,7 +179,7 @@ class _Inline(Executor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001  handed to the caller, as any executor does
+        except (Exception, SystemExit) as error:  # noqa: BLE001  handed to the caller, as any executor does
             future.set_exception(error)
         return future
 

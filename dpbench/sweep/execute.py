@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,12 +17,14 @@ from typing import Any
 from dpbench.bench.record import Record
 from dpbench.bench.summary import record_of
 from dpbench.bench.unit import Part, Unit, run_unit
-from dpbench.errors import Unfinished
+from dpbench.errors import Refused, Unfinished
+from dpbench.report.bill import recorded
 from dpbench.report.figures import error_against_epsilon
 from dpbench.report.note import FIGURE, note
 from dpbench.report.rows import Row
 from dpbench.sweep.engines import Died, Engine, engine_named, run
 from dpbench.sweep.plan import Plan, Planned
+from dpbench.tracking.address import masked
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.view import save_view
 from dpbench.tracking.writer import Recorded, Writer
@@ -34,6 +38,12 @@ class Tracking:
 
     uri: str | None
     experiment: str
+
+    def __post_init__(self) -> None:
+        if self.uri is not None and not isinstance(self.uri, str):
+            raise Refused(f"The tracking store must be a URI such as sqlite:///mlflow.db, or null. Got {self.uri!r} instead.")
+        if not isinstance(self.experiment, str) or not self.experiment.strip():
+            raise Refused(f"The key 'tracking.experiment' must be a text that is not empty. Got {self.experiment!r} instead.")
 
 
 @dataclass(frozen=True)
@@ -59,19 +69,23 @@ def execute(
     store is opened before anything runs, so that a wrong request writes nothing.
     """
     engine_named(str(engine["name"]), engine["workers"], 0.0)
+    if not isinstance(rerun, bool):
+        raise Refused(f"The key 'rerun' must be true or false. Got {rerun!r} instead.")
     with open_store(tracking.uri, tracking.experiment) as store, Writer(store) as writer:
         found = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run if planned.cell])
         plan = plan.resumed(found)
         chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
-        text = shlex.join(["python", "-m", "dpbench", *command])
+        text = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
         tags = {"dpbench.command": text}
         known = not plan.to_run and writer.has_sweep(plan.key)
-        parent = writer.open_sweep(plan.key, _title(plan), tags, f"`{text}`\n\nStill running.") if sweep and not known else None
-        save_view(store)
+        with _whole(store):
+            running = f"`{text}`\n\nStill running."
+            parent = writer.open_sweep(plan.key, _title(plan), tags, running) if sweep and not known else None
+            save_view(store)
         records: dict[str, Record] = {}
 
         def keep(record: Record) -> None:
-            with _reached(store):
+            with _whole(store):
                 writer.write(record, parent)
             records[record.key] = record
 
@@ -83,21 +97,32 @@ def execute(
             raise
         rows = rows_of(plan, records, found)
         if parent:
-            with _reached(store):
+            with _whole(store):
                 _close(writer, parent, rows, text)
         return Outcome(tuple(rows), store.shown, tuple(records.values()))
 
 
 @contextmanager
-def _reached(store: Store) -> Iterator[None]:
-    """A store that is lost in the middle ends the sweep with a sentence; what was recorded stays, and is not run again."""
+def _whole(store: Store) -> Iterator[None]:
+    """A write is made whole before an interruption ends the sweep: cut in the middle it would leave the store locked.
+
+    A store that is lost ends the sweep with a sentence; what was recorded stays, and is not run again.
+    """
     from mlflow.exceptions import MlflowException
 
+    pressed: list[object] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(_)) if in_main else None
     try:
         yield
     except MlflowException as error:
         reason = str(error).partition("\n")[0]
         raise Unfinished(f"The tracking store {store.shown!r} could not be written any more: {reason}") from error
+    finally:
+        if in_main:
+            signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def run_cells(plan: Plan, engine: Engine, keep: Callable[[Record], None]) -> None:
@@ -105,14 +130,27 @@ def run_cells(plan: Plan, engine: Engine, keep: Callable[[Record], None]) -> Non
     planned = {one.cell.key: one for one in plan.to_run if one.cell}
     parts: dict[str, list[Part]] = {key: [] for key in planned}
     with _Progress(len(planned)) as progress:
-        for unit, result in run(engine, run_unit, plan.units()):
-            for part in _died(unit, result) if isinstance(result, Died) else result:
-                parts[part.key].append(part)
-                one = planned[part.key]
-                assert one.cell is not None
-                if sum(len(done.repeats) for done in parts[part.key]) == one.cell.splits.repeats:
-                    keep(record_of(one.cell, parts.pop(part.key), one.params, one.tags or {}, one.primary))
-                    progress.advance()
+        for part in _parts(engine, plan.units()):
+            parts[part.key].append(part)
+            one = planned[part.key]
+            assert one.cell is not None
+            if sum(len(done.repeats) for done in parts[part.key]) == one.cell.splits.repeats:
+                keep(record_of(one.cell, parts.pop(part.key), one.params, one.tags or {}, one.primary))
+                progress.advance()
+
+
+def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[Part]:
+    """The parts of all units; where one died, its cells are tried one by one, so that only the guilty one is given up."""
+    again: list[Unit] = []
+    for unit, result in run(engine, run_unit, units):
+        if not isinstance(result, Died):
+            yield from result
+        elif len(unit.cells) > 1:
+            again += [Unit((cell,), unit.repeats) for cell in unit.cells]
+        else:
+            yield Part(unit.cells[0].key, unit.repeats, error=result.reason)
+    if again:
+        yield from _parts(engine, again)
 
 
 def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Recorded]) -> list[Row]:
@@ -134,8 +172,10 @@ def _row(planned: Planned, record: Record) -> Row:
     return Row(state, planned.params, record.tags, record.metrics, planned.primary, record.error)  # type: ignore[arg-type]
 
 
-def _died(unit: Unit, died: Died) -> list[Part]:
-    return [Part(cell.key, unit.repeats, error=died.reason) for cell in unit.cells]
+def _without_password(argument: str) -> str:
+    """The command is part of the record, a store's password is not."""
+    key, equals, uri = argument.partition("=")
+    return f"{key}={masked(uri)}" if equals and key == "tracking.uri" else argument
 
 
 def _title(plan: Plan) -> str:
@@ -161,7 +201,7 @@ def _close(writer: Writer, parent: str, rows: Sequence[Row], command: str) -> No
             out.writerow(["state", "why", *names])
             out.writerows([row.state, row.reason, *(row.params.get(key, "") for key in names)] for row in rows)
         ended = "FAILED" if any(row.state == "failed" for row in rows) else "FINISHED"
-        writer.close_sweep(parent, ended, note(rows, command, parent, figure), folder)  # type: ignore[arg-type]
+        writer.close_sweep(parent, ended, note(rows, command, parent, figure), folder, recorded(rows))  # type: ignore[arg-type]
 
 
 class _Progress:

@@ -6,16 +6,18 @@ Hydra's own sweeper composes every job twice, at 30 ms a composition; a grid of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.default_element import InputDefault  # noqa: F401  Hydra's loader needs it imported first
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override, QuotedString
+from hydra.core.override_parser.types import Glob, QuotedString
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import OmegaConf
@@ -46,6 +48,8 @@ class Axis:
 
     key: str
     values: tuple[Any, ...]
+    listed: bool = False
+    """Whether it was written as a sweep, if only of one value."""
 
     @property
     def swept(self) -> bool:
@@ -76,30 +80,40 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
         for key, names in groups.items()
     }
     _check_keys(values, base, nodes)
+    _check_swept(axes.values())
     order = [Axis(key, tuple(groups[key])) if key in groups else axis for key, axis in axes.items()]
     return list(_points(base, nodes, order))
 
 
 def parse(overrides: Sequence[str]) -> list[Axis]:
     """The overrides as axes; one for Hydra itself keeps its text as its key."""
-    axes = []
-    for text in overrides:
-        try:
-            override = OverridesParser.create().parse_override(text)
-        except HydraException as error:
-            raise Refused(f"The override {text!r} cannot be read: {_first_line(error).partition(' expecting')[0]}.") from None
+    return [_axis(text) for text in overrides]
+
+
+def _axis(text: str) -> Axis:
+    try:
+        override = OverridesParser.create().parse_override(text)
         key = override.key_or_group
-        if key.startswith("hydra"):
-            axes.append(Axis(text, ()))
-            continue
-        if not override.is_sweep_override() and (override.is_add() or override.is_force_add() or override.is_delete()):
+        if key.partition(".")[0].partition("/")[0] == "hydra":
+            return Axis(text, ())
+        if override.is_add() or override.is_force_add() or override.is_delete():
             raise Refused(f"The override {text!r} adds or deletes a key. dpbench has fixed keys: write key=value.")
-        axes.append(Axis(key, _values(override)))
-    return axes
+        if override.package is not None:
+            raise Refused(f"The override {text!r} moves {key} to another place. dpbench has fixed keys: write key=value.")
+        if override.is_interval_sweep():
+            raise Refused(f"The override {text!r} is an interval, which has no values to sweep. Write them with commas.")
+        value = override.value()
+        if isinstance(value, Glob):
+            return Axis(key, (value,), listed=True)
+        if override.is_sweep_override():
+            return Axis(key, tuple(_plain(item) for item in override.sweep_iterator()), listed=True)
+        return Axis(key, (_plain(value),))
+    except HydraException as error:
+        raise Refused(f"The override {text!r} cannot be read: {_first_line(error).partition(' expecting')[0]}.") from None
 
 
-def loaded(overrides: Sequence[str]) -> list[Point]:
-    """Expand outside of a Hydra application: for ``plan`` and for notebooks."""
+def loaded(overrides: Sequence[str], folder: str | None = None, config_name: str = "config") -> list[Point]:
+    """Expand outside of a Hydra application: for checks, for ``plan`` and for notebooks."""
     from hydra import initialize_config_module
     from hydra.core.global_hydra import GlobalHydra
 
@@ -110,16 +124,21 @@ def loaded(overrides: Sequence[str]) -> list[Point]:
     GlobalHydra.instance().clear()
     try:
         with initialize_config_module("dpbench.conf", version_base="1.3"):
-            return expand(overrides, GlobalHydra.instance().config_loader())
+            loader = GlobalHydra.instance().config_loader()
+            if folder is not None:
+                _add_folder(loader, folder)
+            return expand(overrides, loader, config_name)
     finally:
         GlobalHydra.instance().hydra = before
 
 
-def _values(override: Override) -> tuple[Any, ...]:
-    value = override.value()
-    if override.is_sweep_override() and not isinstance(value, Glob):
-        return tuple(_plain(item) for item in override.sweep_iterator())
-    return (value if isinstance(value, Glob) else _plain(value),)
+def _add_folder(loader: ConfigLoader, folder: str) -> None:
+    """Search a user's own folder as well, as --config-dir does."""
+    path = Path(folder).expanduser().resolve()
+    if not path.is_dir():
+        raise Refused(f"The option --config-dir must be a folder. Got {folder!r} instead.")
+    loader.get_search_path().prepend("command-line", f"file://{path}", SearchPathQuery(provider="schema", path=None))
+    loader.repository.initialize_sources(loader.get_search_path())  # type: ignore[attr-defined]
 
 
 def _plain(value: Any) -> Any:
@@ -198,6 +217,13 @@ def _check_keys(values: Mapping[str, Axis], base: Mapping[str, Any], nodes: Mapp
                 raise unknown(f"key of {group}", name, keys)
         else:
             raise unknown("group", group, [*COMPONENTS, *SHARED])
+
+
+def _check_swept(axes: Iterable[Axis]) -> None:
+    """Where and how a sweep runs is the same for all of its cells."""
+    for axis in axes:
+        if axis.swept and axis.key.partition(".")[0] in ("engine", "tracking", "rerun"):
+            raise Refused(f"The key {axis.key!r} is the same for a whole sweep. Got {len(axis.values)} values.")
 
 
 def _points(base: dict[str, Any], nodes: Mapping[str, Mapping[str, Any]], order: Sequence[Axis]) -> Iterator[Point]:

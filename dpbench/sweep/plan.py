@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import platform
+import traceback
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, Literal
 
 from dpbench import __version__
 from dpbench.bench.cell import Cell, Choice, Settings, digest
-from dpbench.bench.sources import source_of
+from dpbench.bench.sources import Source, source_of
 from dpbench.bench.unit import Unit
 from dpbench.component import Component, source_digest
 from dpbench.data.geometry import Geometry
@@ -20,6 +23,8 @@ from dpbench.sweep.grid import Point
 
 State = Literal["run", "resumed", "pruned"]
 
+SETTINGS = ("seed", "budget", "accounting", "noise")
+"""Keys without a dot that are parameters of a run where they are swept; ε and δ always are."""
 QUICK_REPEATS = 3
 BLOCK_ROWS = 4_000_000
 """Rows that one block of repeats passes over: small tables go in one block, large ones in several that run side by side."""
@@ -45,6 +50,7 @@ class _Facts:
 
     geometry: Geometry
     rows: int
+    dropped: int
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Plan:
             assert planned.cell is not None
             groups[planned.cell.shared].append(planned.cell)
         units = []
-        for cells in groups.values():
+        for cells in map(_fits_together, groups.values()):
             repeats = cells[0].splits.repeats
             size = max(1, min(repeats, BLOCK_ROWS // self.rows[cells[0].shared]))
             heavy = size < repeats
@@ -95,6 +101,14 @@ class Plan:
                 block = tuple(range(start, min(start + size, repeats)))
                 units += [Unit(tuple(cells[at : at + step]), block) for at in range(0, len(cells), step)]
         return units
+
+
+def _fits_together(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells that differ by the attack only stand side by side, where the first was, so that they share their fit."""
+    fits: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        fits[cell.fit].append(cell)
+    return [cell for same in fits.values() for cell in same]
 
 
 def plan(points: Sequence[Point]) -> Plan:
@@ -115,17 +129,15 @@ def plan(points: Sequence[Point]) -> Plan:
 def _planned(point: Point, swept: Sequence[str], tables: dict[str, _Facts]) -> Planned:
     config = point.config
     built: dict[str, Any] = {kind: _component(kind, config[kind]) for kind in ("mechanism", "model", "dataset", "attack")}
-    splits = _splits(config["splits"], bool(config["quick"]))
+    splits = _splits(config["splits"], config["quick"])
     settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
     choices = {kind: Choice(component.name, _jsonable(component.options())) for kind, component in built.items()}
     params = {
         **{kind: component.name for kind, component in built.items()},
-        "epsilon": f"{settings.epsilon:g}",
-        "delta": f"{settings.delta:g}",
+        "epsilon": _number(settings.epsilon),
+        "delta": _number(settings.delta),
         "splits": splits.describe(),
-        **{
-            key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in ("seed", "budget", "noise"))
-        },
+        **{key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in SETTINGS)},
     }
     mechanism, model, dataset, attack = built.values()
     versions = {
@@ -135,19 +147,46 @@ def _planned(point: Point, swept: Sequence[str], tables: dict[str, _Facts]) -> P
     cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions)
     if cell.shared not in tables:
         source = source_of(cell)
-        source.labels(0)
-        rows = source.scaled(0).rows
-        tables[cell.shared] = _Facts(rows.geometry, rows.n)
-    geometry = tables[cell.shared].geometry
+        _load(source, dataset.name)
+        scaled = source.scaled(0)
+        tables[cell.shared] = _Facts(scaled.rows.geometry, scaled.rows.n, scaled.dropped)
+    facts = tables[cell.shared]
+    geometry = facts.geometry
     reason = mechanism.unsupported(model, geometry) or attack.unsupported(model, geometry)
     if reason:
         return Planned(params, "pruned", reason=reason)
     tags = {
         "dpbench.synthetic": str(dataset.synthetic).lower(),
+        **({"dpbench.rows_dropped": str(facts.dropped)} if facts.dropped else {}),
         "dpbench.version": __version__,
+        **_machine(),
         "dpbench.plugin_version": registry().version_of(type(mechanism)),
     }
     return Planned(params, "run", cell, tags, model.primary)
+
+
+@cache
+def _machine() -> dict[str, str]:
+    """What the last bits of a result depend on: the same command gives the same bits where these agree."""
+    import numpy
+    from threadpoolctl import threadpool_info
+
+    kernels = sorted({str(info.get("architecture", "")) for info in threadpool_info() if info.get("user_api") == "blas"} - {""})
+    return {"dpbench.numpy": numpy.__version__, "dpbench.cpu": " ".join([platform.machine(), *kernels])}
+
+
+def _load(source: Source, name: str) -> None:
+    """Load a table and split it; what a dataset's own code raises becomes a sentence, without the values it may quote."""
+    try:
+        source.labels(0)
+    except Refused:
+        raise
+    except OSError as error:
+        raise Refused(f"The dataset {name} cannot be read: {error.strerror or error} ({error.filename}).") from error
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
+        raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
 
 
 def _component(kind: str, config: Mapping[str, Any]) -> Component:
@@ -157,9 +196,17 @@ def _component(kind: str, config: Mapping[str, Any]) -> Component:
     return component
 
 
-def _splits(config: Mapping[str, Any], quick: bool) -> Splits:
+def _splits(config: Mapping[str, Any], quick: Any) -> Splits:
+    if not isinstance(quick, bool):
+        raise Refused(f"The key 'quick' must be true or false. Got {quick!r} instead.")
     splits = Splits(**config)
     return replace(splits, repeats=min(splits.repeats, QUICK_REPEATS)) if quick else splits
+
+
+def _number(value: float) -> str:
+    """The shortest text that is this number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -113,9 +113,14 @@ class Writer:
         self._end(run.info.run_id, "FINISHED" if ok else "FAILED", end)
         return str(run.info.run_id)
 
-    def close_sweep(self, parent: str, status: Ending, note: str, artifacts: Path | None = None) -> None:
-        """End a sweep with its last note and a folder of files, kept under their relative paths."""
+    def close_sweep(
+        self, parent: str, status: Ending, note: str, artifacts: Path | None = None, metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """End a sweep with its last note, its own numbers, and a folder of files, kept under their relative paths."""
+        from mlflow.entities import Metric
+
         self._client.set_tag(parent, NOTE, shortened(note))
+        self._client.log_batch(parent, metrics=[Metric(name, value, _now(), 0) for name, value in (metrics or {}).items()])
         if len(note) > LONGEST_TAG:
             self._client.log_text(parent, note, "note.md")
         if artifacts is not None:

@@ -80,6 +80,7 @@ class Wine(Dataset):
     """
 
     name: ClassVar[str] = "wine"
+    public: ClassVar[bool] = True
     licence: ClassVar[str] = "CC BY 4.0"
     citation: ClassVar[str] = "Cortez et al. 2009, DOI 10.1016/j.dss.2009.05.016"
 
@@ -95,7 +96,7 @@ class Wine(Dataset):
         columns = tuple(
             Column(name, low, high, unit) for (name, unit), (low, high) in zip(UNITS.items(), BOUNDS[self.color], strict=True)
         )
-        return Table(columns, Column("quality", *QUALITY, "points"), values[:, :-1], values[:, -1], threshold=5)
+        return Table(columns, Column("quality", *QUALITY, "points", kind="integer"), values[:, :-1], values[:, -1], threshold=5)
 
     def fingerprint(self) -> str:
         return DIGESTS[self.color]

@@ -25,13 +25,16 @@ class BudgetAllocation(Mechanism):
     """The functional mechanism with a budget for the quadratic coefficients and another for the linear ones.
 
     The quadratic coefficients get Lap(b_q), the linear ones Lap(b_l). ``alpha=paper`` and ``alpha=<number>`` take Fang's
-    scales b_q = f1/(αε) and b_l = f2/((1 - α)ε), with f1 = 2D² and f2 = 4D for linear regression; ``alpha=opt`` takes the
-    scales of least expected damage whose joint cost is exactly ε.
+    scales b_q = f1/(αε) and b_l = f2/((1 - α)ε), with f1 = 2D² and f2 = 4D for linear regression, D²/4 and 3D for logistic;
+    ``epsilon_1`` names the quadratic coefficients' part of ε outright, as the axis of their figures 3 and 4 does.
+    ``alpha=opt`` takes the scales of least expected damage whose joint cost is exactly ε.
 
-    Guarantee: ε-DP for replace-one neighbours, n and the bounds public (Fang et al. 2019, Algorithm 1: two Laplace releases
-    in sequence; ``opt``: one joint release, tight). The paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves next to
-    nothing for the linear coefficients (α = 0.9996 at D = 13: they get 290 times FM's noise), so its figures cannot have used it;
-    it is kept as ``alpha=paper``. Its else-branch prints no β; the mirror image of the first one is meant.
+    Guarantee: ε-DP for replace-one neighbours, n and the bounds public (Fang et al. 2019, Algorithm 1: two Laplace releases in
+    sequence; ``opt``: one joint release, tight). The paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves next to nothing
+    for the linear coefficients (α = 0.9996 at D = 13: they get 290 times FM's noise; logistic: α = 0.027 up to D = 12 and
+    0.979 from 13 on), so its figures cannot have used it; it is kept as ``alpha=paper``. Its else-branch prints no β; the
+    mirror image of the first one is meant. Algorithm 1 sets h without its minus sign, so a literal reading fits -w. Choosing
+    ε₁ by the fit's own error, as figures 3 and 4 invite to, would cost budget of its own.
     """
 
     name: ClassVar[str] = "dpba"
@@ -42,22 +45,34 @@ class BudgetAllocation(Mechanism):
         "opt", low=0, high=1, open_low=True, open_high=True, help="the quadratic coefficients' share of ε"
     )
     beta: float | None = option(None, low=0, open_low=True, help="β of Algorithm 1, for alpha=paper; null is max(f1, f2)")
-    radius: float = option(1.0, low=0, open_low=True, help="for alpha=opt: a public guess of the weights' norm")
+    epsilon_1: float | None = option(None, low=0, open_low=True, help="the quadratic coefficients' part of ε, in place of alpha")
+    radius: float = option(1.0, low=0, open_low=True, help="for alpha=opt: a public guess of ‖w‖ (logistic: of half of it)")
     ridge: float = option(4.0, low=0, help="multiples of the quadratic noise's std")
     repair: Repair = option("trim", help="what is done to eigenvalues that are not positive")
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         objective = problem.polynomial()
-        noise = self._optimal(objective, budget) if self.alpha == "opt" else self._split(objective, budget)
+        optimal = self.alpha == "opt" and self.epsilon_1 is None
+        noise = self._optimal(objective, budget) if optimal else self._split(objective, budget)
         coefficients = curator.release(objective, noise)
         return minimise(problem, objective, coefficients, noise, self.ridge, self.repair)
 
     def _split(self, objective: Polynomial, budget: Budget) -> Noise:
         """Fang et al. 2019, Algorithm 1, lines 10 to 19."""
         first, second = block_sensitivities(objective)
-        alpha = self.alpha if isinstance(self.alpha, float) else self._published_alpha(first, second)
+        alpha = self._alpha(first, second, budget)
         scales = objective.scales(first / (alpha * budget.epsilon), second / ((1 - alpha) * budget.epsilon))
         return Noise(Laplace(), scales, budget.epsilon, "sequential composition of two Laplace releases (Fang et al. 2019)")
+
+    def _alpha(self, first: float, second: float, budget: Budget) -> float:
+        if self.epsilon_1 is None:
+            return self.alpha if isinstance(self.alpha, float) else self._published_alpha(first, second)
+        if self.epsilon_1 >= budget.epsilon:
+            raise Refused(
+                f"The 'epsilon_1' option of dpba must be a float in the range (0, {budget.epsilon:g}) at this ε. "
+                f"Got {self.epsilon_1:g} instead."
+            )
+        return self.epsilon_1 / budget.epsilon
 
     def _published_alpha(self, first: float, second: float) -> float:
         larger, smaller = max(first, second), min(first, second)
@@ -69,11 +84,18 @@ class BudgetAllocation(Mechanism):
         return share if first > second else 1 - share
 
     def _optimal(self, objective: Polynomial, budget: Budget) -> Noise:
-        """The scales (r t, t) of least damage whose joint supremum is ε: it is sup(r, 1)/t, so only r is searched for."""
+        """The scales (r t, t) of least damage whose joint supremum is ε: it is sup(r, 1)/t, so only r is searched for.
+
+        The damage is the mean square of half the noise's gradient, N w + e/2, over w of norm R: the variances of N are 2 b_q²
+        on the diagonal and a quarter of that off it, so it is 2 (R² (D + 3)/4 · b_q² + D/4 · b_l²) whatever the loss
+        (ALGORITHMS 6.4). The loss enters through R: its natural unit is σ/(2κ), the weight at which one feature alone that is
+        always ±1 has used up the largest slope σ: 1 for linear regression, 2 for logistic.
+        """
         from scipy.optimize import minimize_scalar
 
         size = objective.geometry.dimension
-        quadratic_weight = self.radius**2 * (size + 3) / 4  # ALGORITHMS 6.4: E‖noise on w'Mw's gradient‖² for ‖w‖ = R
+        norm = self.radius * objective.loss.largest_slope(objective.geometry) / (2 * objective.loss.curvature)
+        quadratic_weight = norm**2 * (size + 3) / 4
         linear_weight = size / 4
 
         def scales(log_ratio: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from dpbench.fit import DIVERGED, OK, Fit
 from dpbench.hooks import hookimpl
 from dpbench.mechanism import Mechanism
 from dpbench.model import Capability, Problem
-from dpbench.noisy_objective import Repair, minimise
+from dpbench.noisy_objective import RADIUS, Repair, minimise, minimum_within
 from dpbench.options import option
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
@@ -24,12 +24,22 @@ class FunctionalMechanism(Mechanism):
     """Laplace noise on the coefficients of the objective, then minimise what came out.
 
     Every coefficient of f(w) = sum of w_j w_l and w_j monomials gets Lap(Δ/ε), the objective is made bounded, and its
-    minimiser is released.
+    minimiser is released. A model's penalty, smooth or not, is added to the noisy objective (Dandekar et al. 2018, equations 8
+    and 9); logistic regression is its truncation at order 2.
 
     Guarantee: ε-DP for replace-one neighbours, n and the bounds public (Zhang et al. 2012, Algorithm 1 and Theorem 1). The
-    published Δ = 2(D + 1)² is valid and about twice what is needed in the box, fourteen times in the ball at D = 13:
-    ``sensitivity=tight`` is the supremum. The intercept's own coefficient is n, so it is neither noised nor counted.
-    ``until_bounded`` draws anew, without ridge or repair, until the objective is bounded, at ε/2 a draw (Lemma 5).
+    published Δ = 2(D + 1)² (logistic: D²/4 + 3D) is valid and about twice what is needed in the box (logistic: three times),
+    fourteen times in the ball at D = 13: ``sensitivity=tight`` is the supremum. The intercept's own coefficient is n, so it is
+    neither noised nor counted. ``until_bounded`` draws anew, without ridge or repair, until the objective is bounded, at ε/2 a
+    draw (Lemma 5).
+
+    ``repair=none ridge=0`` is what Dandekar et al. call unstable (section 5.4): where the noisy objective has no minimum a
+    convex solver returns anything, so here its least value within ‖w‖ <= ``radius`` is taken, and the run counts in
+    ``health/diverged``. Their three doubts (that making M symmetric, trimming, or an inexact solver costs privacy) are
+    unfounded: all of it is post-processing.
+
+    Cost: one stack of D × D eigenproblems; lasso and elastic net one convex program a run, and 31 of them each with
+    ``repair=none`` where a run has no minimum.
     """
 
     name: ClassVar[str] = "fm"
@@ -40,6 +50,7 @@ class FunctionalMechanism(Mechanism):
     sensitivity: Sensitivity = option("paper", help="as printed, as in the authors' program, or the supremum")
     ridge: Literal["auto"] | float = option("auto", low=0, help="multiples of the noise's std; auto: 4 (code: 5), 0 with floor")
     repair: Repair = option("trim", help="what is done to eigenvalues that are not positive")
+    radius: float = option(RADIUS, low=0, open_low=True, help="without repair, where there is no minimum: the bound on ‖w‖")
     until_bounded: bool = option(False, help="draw anew until the objective is bounded, at ε/2 (replaces ridge and repair)")
     max_tries: int | None = option(None, low=1, help="cap of until_bounded; a capped loop has no guarantee")
 
@@ -49,14 +60,8 @@ class FunctionalMechanism(Mechanism):
             return self._redrawn(curator, problem, objective, budget)
         noise = laplace(objective.l1_bound(self.sensitivity), budget.epsilon, objective.proof(self.sensitivity))
         coefficients = curator.release(objective, noise)
-        return minimise(problem, objective, coefficients, noise, self._ridge(), self.repair)
-
-    def _ridge(self) -> float:
-        if self.ridge != "auto":
-            return self.ridge
-        if self.repair == "floor":
-            return 0.0
-        return 5.0 if self.convention == "code" else 4.0
+        ridge = published_ridge(self.convention, self.repair) if self.ridge == "auto" else self.ridge
+        return minimise(problem, objective, coefficients, noise, ridge, self.repair, self.radius)
 
     def _redrawn(self, curator: Curator, problem: Problem, objective: Polynomial, budget: Budget) -> Fit:
         # Zhang et al. 2012, Lemma 5: repeating an ε₀ release until it is accepted costs 2 ε₀
@@ -68,7 +73,15 @@ class FunctionalMechanism(Mechanism):
 
         coefficients, accepted = curator.until(objective, noise, bounded, self.max_tries)
         quadratic = problem.regularised(objective.quadratic(coefficients, problem.n))
-        return Fit(problem.minimise(quadratic), np.where(accepted, OK, DIVERGED), {"not_positive_definite": ~accepted})
+        weights = minimum_within(problem, quadratic, ~accepted, self.radius)
+        return Fit(weights, np.where(accepted, OK, DIVERGED), {"not_positive_definite": ~accepted})
+
+
+def published_ridge(convention: Convention, repair: Repair) -> float:
+    """Multiples of the noise's std: 4 (Zhang et al. 2012, section 6.1), 5 (their program), none beside a floor."""
+    if repair == "floor":
+        return 0.0
+    return 5.0 if convention == "code" else 4.0
 
 
 @hookimpl

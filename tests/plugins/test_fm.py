@@ -103,7 +103,6 @@ def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(m
         ("trim", "matrix", 4.0),
         ("trim", "code", 5.0),
         ("floor", "monomial", 0.0),
-        ("none", "monomial", 4.0),
     ],
 )
 def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, ridge, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
@@ -114,11 +113,9 @@ def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, rid
     ridged = Quadratic(objective.matrix + ridge * 2**0.5 * b * np.eye(2), objective.linear)
     if repair == "trim":
         expected, changed = ridged.trimmed(), ~ridged.positive_definite
-    elif repair == "floor":
+    else:
         floor = 2 * (b / 2**0.5) * 2**0.5
         expected, changed = ridged.floored(floor), np.linalg.eigvalsh(ridged.matrix)[:, 0] < floor
-    else:
-        expected, changed = ridged, ~ridged.positive_definite
     np.testing.assert_allclose(fit.weights, expected.minimiser(), rtol=1e-7)
     np.testing.assert_array_equal(fit.status != "ok", changed)
     assert changed.any(), "the test needs repaired runs"
@@ -131,11 +128,117 @@ def test_the_ridge_option_counts_standard_deviations(noisy, make, curate) -> Non
     np.testing.assert_allclose(fit.weights, ridged.trimmed().minimiser(), rtol=1e-7)
 
 
-def test_without_repair_an_unbounded_objective_is_called_diverged(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
-    fit, objective, _ = fitted(noisy, make, curate, 0.5, ridge=0.0, repair="none")
-    np.testing.assert_array_equal(fit.status == "diverged", ~objective.positive_definite)
+@pytest.mark.parametrize(("model", "radius"), [("linear", 10.0), ("linear", 0.5), ("ridge", 3.0)])
+def test_without_repair_an_unbounded_objective_is_minimised_within_the_radius_and_called_diverged(
+    model, radius, noisy, make, curate
+) -> None:  # type: ignore[no-untyped-def]
+    """Against 4,000 points of the circle on which the least value lies; bounded runs are left alone, wherever they end."""
+    curator = curate(noisy, epsilon=0.5)
+    problem = make("model", model, intercept=False).prepare(curator)
+    fit = make("mechanism", "fm", ridge=0.0, repair="none", radius=radius).fit(curator, problem, curator.ledger.budget)
+    objective = problem.regularised(problem.polynomial().quadratic(curator.tape[0].noisy, noisy.n))
+    unbounded = np.linalg.eigvalsh(objective.matrix)[:, 0] < 0
+    assert 0.1 < unbounded.mean() < 0.9, "the test needs both kinds of runs"
+    np.testing.assert_array_equal(fit.status == "diverged", unbounded)
+    np.testing.assert_array_equal(fit.health["not_positive_definite"], unbounded)
+    angle = np.linspace(0, 2 * np.pi, 4_000)
+    circle = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    np.testing.assert_allclose(np.linalg.norm(fit.weights[unbounded], axis=1), radius, rtol=1e-5)
+    for run in np.flatnonzero(unbounded)[:500]:
+        w, M, c = fit.weights[run], objective.matrix[run], objective.linear[run]
+        best = (np.einsum("pi,ij,pj->p", circle, M, circle) + circle @ c).min()
+        assert w @ M @ w + c @ w <= best + 1e-5 * abs(best)
+    np.testing.assert_allclose(fit.weights[~unbounded], objective.minimiser()[~unbounded], rtol=1e-9)
+    assert (np.linalg.norm(fit.weights[~unbounded], axis=1) > radius).any()
+
+
+@pytest.mark.parametrize("model", ["lasso", "elastic_net"])
+def test_without_repair_an_absolute_penalty_gets_the_least_ridge_that_keeps_it_within_the_radius(
+    model, noisy, make, curate
+) -> None:  # type: ignore[no-untyped-def]
+    """f + μ‖w‖² is optimal at w for one μ, and either w lies on the sphere or μ = -λ_min makes the objective just convex."""
+    sample, radius, penalty = type(noisy)(noisy.rows(0), 16), 1.0, 0.2
+    curator = curate(sample, epsilon=0.5)
+    problem = make("model", model, intercept=False, penalty=penalty).prepare(curator)
+    fit = make("mechanism", "fm", ridge=0.0, repair="none", radius=radius).fit(curator, problem, curator.ledger.budget)
+    objective = problem.regularised(problem.polynomial().quadratic(curator.tape[0].noisy, sample.n))
+    lowest = np.linalg.eigvalsh(objective.matrix)[:, 0]
+    np.testing.assert_array_equal(fit.status == "diverged", lowest < 0)
+    weight = penalty * sample.n[0] * {"lasso": 1.0, "elastic_net": 0.5}[model]
+    on_the_sphere = []
+    for run in np.flatnonzero(lowest < 0):
+        w, size = fit.weights[run], np.abs(objective.linear[run]).max()
+        slope = 2 * objective.matrix[run] @ w + objective.linear[run]
+        moving = np.abs(w) > 1e-4
+        ridges = -(slope + weight * np.sign(w))[moving] / (2 * w[moving])
+        norm = np.linalg.norm(w)
+        assert norm <= radius * (1 + 1e-9)
+        on_the_sphere.append(norm > radius * (1 - 1e-3))
+        if not on_the_sphere[-1]:
+            ridges = np.append(ridges, -lowest[run])
+        assert np.ptp(ridges) < 1e-2 * (np.abs(ridges).max() + size), (norm, ridges)
+    assert 0 < np.mean(on_the_sphere) < 1, "the test needs both kinds"
+
+
+def test_a_repaired_objective_is_never_called_diverged(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+    _, objective, _ = fitted(noisy, make, curate, 0.5, ridge=0.0, repair="none")
     repaired, _, _ = fitted(noisy, make, curate, 0.5, ridge=0.0, repair="trim")
     np.testing.assert_array_equal(repaired.status == "repaired", ~objective.positive_definite)
+
+
+def test_a_capped_loop_ends_within_the_radius(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+    fit, objective, _ = fitted(noisy, make, curate, 0.5, until_bounded=True, max_tries=1, radius=2.0)
+    diverged = fit.status == "diverged"
+    np.testing.assert_array_equal(diverged, ~objective.bounded)
+    assert 0 < diverged.mean() < 1
+    np.testing.assert_allclose(np.linalg.norm(fit.weights[diverged], axis=1), 2.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("repair", ["trim", "floor"])
+@pytest.mark.parametrize(("model", "absolute"), [("lasso", 0.6), ("elastic_net", 0.3)])
+def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(model, absolute, repair, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+    """Optimality: the smooth part's slope is n λ(1 - α) against the sign of a weight, and no larger where the weight is 0."""
+    sample = type(noisy)(noisy.rows(0), 60)
+    curator = curate(sample, epsilon=20.0)
+    problem = make("model", model, intercept=False, penalty=0.6).prepare(curator)
+    fit = make("mechanism", "fm", repair=repair).fit(curator, problem, curator.ledger.budget)
+    (answer,) = curator.tape
+    b = answer.noise.scale[0, 0]
+    smooth = problem.regularised(problem.polynomial().quadratic(answer.noisy, sample.n))
+    repaired = smooth.ridged(4 * 2**0.5 * b).trimmed() if repair == "trim" else smooth.floored(2 * b)
+    weight = absolute * sample.n[0]
+    slope = 2 * np.einsum("rij,rj->ri", repaired.matrix, fit.weights) + repaired.linear
+    zero = np.abs(fit.weights) < 1e-6
+    size = np.abs(repaired.linear).max(axis=1, keepdims=True)
+    assert (np.abs(slope + weight * np.sign(fit.weights))[~zero] < (1e-4 * size * np.ones(2))[~zero]).all()
+    assert (np.abs(slope)[zero] <= (weight + 1e-4 * size * np.ones(2))[zero]).all()
+    assert 0 < zero.mean() < 1, "the test needs weights of both kinds"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"convention": "matrix", "sensitivity": "tight"}, {"convention": "code", "repair": "floor"}]
+)
+def test_logistic_regression_is_minimised_by_its_truncation(options, make, curate, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+    """M = X'X/8 and c = X'(½ - y) with the noise of D²/4 + 3D, or of the supremum."""
+    generator = np.random.default_rng(0)
+    x = generator.uniform(-1, 1, (2_000, 3))
+    y = (x.sum(axis=1) > 0).astype(float)
+    sample = repeated(rows(geometry(3, target="binary"), x, y), 50)
+    curator = curate(sample, epsilon=4.0)
+    problem = make("model", "logistic", intercept=False).prepare(curator)
+    fit = make("mechanism", "fm", ridge=0.0, **options).fit(curator, problem, curator.ledger.budget)
+    (answer,) = curator.tape
+    expected = {"paper": 9 / 4 + 9, "tight": (9 + 27) / 16 + 3 / 4}[options.get("sensitivity", "paper")]
+    assert answer.noise.scale[0, 0] == pytest.approx(expected / 4.0, rel=1e-12)
+    objective = problem.polynomial(options.get("convention", "monomial")).quadratic(answer.exact, sample.n)
+    np.testing.assert_allclose(objective.matrix[0], x.T @ x / 8, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(objective.linear[0], x.T @ (0.5 - y), rtol=1e-12, atol=1e-12)
+    noisy = problem.polynomial(options.get("convention", "monomial")).quadratic(answer.noisy, sample.n)
+    clean = fit.status == "ok"
+    assert clean.mean() > 0.5
+    np.testing.assert_allclose(
+        fit.weights[clean], -0.5 * np.linalg.solve(noisy.matrix, noisy.linear[..., None])[clean, :, 0], rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("model", ["linear", "ridge"])

@@ -167,11 +167,15 @@ def test_a_generator_that_is_left_early_stops_its_processes(do: Do) -> None:
 
 def test_an_exception_in_the_loop_stops_the_processes_too(do: Do) -> None:
     pids = set()
-    with pytest.raises(KeyboardInterrupt):
+
+    def interrupted() -> None:
         for count, (_, pid) in enumerate(run(Local(2), do, [("pid", 1), ("pid", 2), *[("sleep", 60)] * 3]), start=1):
             pids.add(pid)
             if count == 2:
                 raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert gone(pids)
 
 
@@ -229,5 +233,5 @@ def test_a_number_of_workers_that_makes_no_sense_is_refused(workers: Any) -> Non
 
 
 def test_an_unknown_engine_is_refused_with_the_near_names() -> None:
-    with pytest.raises(Refused, match=r"no engine named 'lokal'\. Did you mean local\? Known: auto, local, serial\."):
+    with pytest.raises(Refused, match=r"no engine named 'lokal'\. Did you mean local.* Known: auto, .*local, .*serial"):
         engine_named("lokal", None, 0.0)

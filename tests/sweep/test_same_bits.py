@@ -11,6 +11,7 @@ import pytest
 import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the limits below reach it
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpbench.bench import sources, unit
 from dpbench.bench.record import Record
 from dpbench.bench.sources import source_of
 from dpbench.sweep import plan as plan_module
@@ -39,6 +40,8 @@ def threads(count: int) -> Iterator[None]:
 
 
 def records(engine: Engine, *overrides: str, backwards: bool = False) -> Records:
+    unit._kept.clear()  # nothing that an earlier sweep of this process computed is taken for a result of this one
+    sources._source.cache_clear()
     points = loaded(overrides or GRID)
     found: Records = {}
     run_cells(plan(points[::-1] if backwards else points), engine, lambda record: found.__setitem__(record.key, record))
@@ -146,5 +149,3 @@ def test_the_default_blocks_depend_on_the_data_alone() -> None:
     assert sorted(repeat for block in repeats for repeat in block) == list(range(50))
     rows = source_of(large.to_run[0].cell).scaled(0).rows.n  # type: ignore[arg-type]
     assert max(map(len, repeats)) == plan_module.BLOCK_ROWS // rows
-
-

@@ -1,0 +1,91 @@
+"""Fit once on all rows with secure noise, and write a model that may be published."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpbench.errors import Refused, Unfinished, unknown
+
+GROUPS = ("mechanism", "model", "dataset")
+KEYS = ("epsilon", "delta", "budget", "accounting")
+OWN = ("out", "overwrite")
+
+
+@click.command(name="release")
+@click.argument("overrides", nargs=-1, type=click.UNPROCESSED)
+def command(overrides: tuple[str, ...]) -> None:
+    """Fit once on all rows with secure noise, and write a model that may be published.
+
+    OVERRIDES choose what is fitted: mechanism=fm dataset=wine epsilon=1 out=model.json. Nothing is recorded, no error is
+    computed, and every run draws other noise: asking twice costs twice. overwrite=true replaces a file that exists.
+    """
+    from dpbench.bench.releasing import release
+    from dpbench.privacy.secure import require
+    from dpbench.sweep.grid import loaded
+
+    path, overwrite, kept = _read(overrides)
+    require()
+    made = release(loaded(kept)[0].config)
+    try:
+        made.save(path, overwrite)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent all the same.") from None
+    click.echo(made.statement)
+    click.echo(f"Written: {path}")
+
+
+def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
+    """Where the model goes, whether it may replace a file, and what is for the configuration."""
+    from dpbench.sweep.grid import parse
+
+    own: dict[str, Any] = {}
+    kept: list[str] = []
+    given: set[str] = set()
+    for text, axis in zip(overrides, parse(overrides), strict=True):
+        if axis.swept:
+            raise Refused(f"{text!r} gives several values: a release is one fit.")
+        group = axis.key.partition(".")[0]
+        if axis.key == "seed":
+            raise Refused("A release takes no seed: its noise comes from the operating system, and must not be drawn again.")
+        if axis.key == "noise" and axis.values != ("secure",):
+            raise Refused(f"A release draws secure noise: noise must be 'secure'. Got {axis.values[0]!r} instead.")
+        if axis.key in OWN:
+            own[axis.key] = axis.values[0]
+        elif group in GROUPS or axis.key in KEYS:
+            given.add(axis.key)
+            kept.append(text)
+        elif axis.key != "noise":
+            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *OWN])
+    for key in ("mechanism", "dataset", "epsilon"):
+        if key not in given:
+            raise Refused(f"A release must say its {key}: nothing is taken for granted. Got no {key}=….")
+    overwrite = own.get("overwrite", False)
+    if not isinstance(overwrite, bool):
+        raise Refused(f"The key 'overwrite' must be true or false. Got {overwrite!r} instead.")
+    return _path(own.get("out"), overwrite), overwrite, kept
+
+
+def _path(out: Any, overwrite: bool) -> Path:
+    if not isinstance(out, str) or not out:
+        raise Refused("A release needs a file to write, as in out=model.json.")
+    path = Path(out).expanduser()
+    if not path.parent.is_dir():
+        raise Refused(f"The folder of out={out} does not exist.")
+    if not os.access(path.parent, os.W_OK):
+        raise Refused(f"The folder of out={out} cannot be written to.")
+    if path.is_dir():
+        raise Refused(f"out={out} is a folder: name a file in it.")
+    if path.exists() and not overwrite:
+        raise _exists(path)
+    return path
+
+
+def _exists(path: Path) -> Refused:
+    return Refused(f"The file {str(path)!r} exists already: overwrite=true replaces it, but cannot take back what it released.")

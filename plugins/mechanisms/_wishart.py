@@ -1,0 +1,78 @@
+"""One step of Park and Welling's algorithm as published: Laplace or Gaussian noise on A = X'Sy, Wishart noise on B = X'SX."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from dpbench.privacy.cost import Cost, Pure, Zcdp
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Noise, concentrated, laplace
+from dpbench.privacy.weighted import WeightedMoments, squared_norm
+from dpbench.quadratic import Quadratic
+
+Distribution = Literal["gaussian", "laplace"]
+Composition = Literal["cdp", "conventional", "advanced"]
+
+REASON = (
+    "Wishart noise is positive definite, so a neighbour's answer can be impossible: the published density ratio (Park and "
+    "Welling 2016, equations 8 to 11) holds on the intersection of the supports only, and δ ≥ 1 - exp(-ε') a release"
+)
+
+
+def step(
+    curator: Curator, moments: WeightedMoments, distribution: Distribution, composition: Composition, budget: Budget, steps: int
+) -> Quadratic:
+    """The noisy objective w'B~w - 2A~'w of each run."""
+    epsilon = epsilon_of_a_release(composition, distribution, budget, steps)
+    a = curator.release(moments.vector, noise_on_a(moments, distribution, epsilon, budget.delta / (2 * steps)))
+    claimed: Cost = Pure(epsilon) if composition == "conventional" else Zcdp(epsilon**2 / 2)  # ε'-DP is ε'²/2-zCDP
+    j, k = moments.objective.pairs
+    size = curator.geometry.dimension
+    scale = math.sqrt(moments.largest * squared_norm(curator.geometry) / (2 * epsilon))  # equation 6, N times
+
+    def wishart(exact: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        b = np.zeros((size, size))
+        b[j, k] = exact
+        b[k, j] = exact
+        z = scale * generator.standard_normal((size, size + 1))
+        return np.asarray(b + z @ z.T)
+
+    b = curator.unproven(moments.matrix, wishart, claimed, REASON)
+    public = moments.quadratic(np.zeros((curator.runs, moments.size)), curator.n).matrix
+    return Quadratic(b + public, -2 * a)
+
+
+def noise_on_a(moments: WeightedMoments, distribution: Distribution, epsilon: float, delta: float) -> Noise:
+    """Equation 4, 2κ√d in L1, or equation 5, 2κ in L2, for ‖x‖₂ ≤ 1; in the box, where ‖x‖₁ ≤ M and ‖x‖₂ ≤ √M, with those."""
+    geometry = moments.objective.geometry
+    squared = squared_norm(geometry)
+    if distribution == "laplace":
+        norm = math.sqrt(geometry.dimension) if geometry.scaling == "ball" else squared
+        return laplace(2 * moments.largest * norm, epsilon, "twice a row's largest L1 norm (Park and Welling 2016, equation 3)")
+    factor = math.sqrt(2 * math.log(1.25 / delta))
+    proof = "twice a row's largest L2 norm, and Bun and Steinke 2016, Proposition 1.6"
+    return concentrated(2 * moments.largest * math.sqrt(squared), (epsilon / factor) ** 2 / 2, proof)
+
+
+def epsilon_of_a_release(composition: Composition, distribution: Distribution, budget: Budget, steps: int) -> float:
+    """ε' of each of the 2J releases.
+
+    ``cdp``: √(ε/J), their section 3; ``conventional``: ε/(2J); ``advanced``: ε = √(4J log 1/δ) ε' + 2J ε'(e^ε' - 1) (Dwork and
+    Roth 2014, Theorem 3.20). Gaussian noise needs a δ for each A, which the note does not print: half of δ goes there.
+    """
+    releases = 2 * steps
+    if composition == "cdp":
+        return math.sqrt(budget.epsilon / steps)
+    if composition == "conventional":
+        return budget.epsilon / releases
+    from scipy.optimize import brentq
+
+    delta = budget.delta / 2 if distribution == "gaussian" else budget.delta
+    spread = math.sqrt(2 * releases * math.log(1 / delta))
+    # either term alone bounds ε' from above
+    high = min(budget.epsilon / spread, max(1.0, math.log1p(budget.epsilon / releases)))
+    return float(brentq(lambda e: spread * e + releases * e * math.expm1(e) - budget.epsilon, 0.0, high, rtol=1e-14))

@@ -1,0 +1,116 @@
+"""Private iteratively reweighted least squares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from dpbench.data.geometry import Geometry
+from dpbench.fit import OK, REPAIRED, Fit
+from dpbench.hooks import hookimpl
+from dpbench.mechanism import Mechanism
+from dpbench.model import Capability, Model, Problem
+from dpbench.options import option
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Budget, Currency
+from dpbench.privacy.noise import ConcentratedGaussian, Noise, laplace
+from dpbench.privacy.weighted import WeightedMoments
+from dpbench.quadratic import Quadratic
+
+from ._wishart import Composition, Distribution, step
+
+CURRENCIES: dict[Composition, Currency] = {"cdp": "zcdp", "conventional": "pure", "advanced": "approx"}
+
+
+@dataclass(frozen=True)
+class ConcentratedIRLS(Mechanism):
+    """Least squares step by step, on noisy moments of rows that the last residuals weigh.
+
+    From w = 0, J times: s_i = 1/max(1/κ, |y_i - x_i'w|), A~ = X'Sy + noise, B~ = X'SX + noise, w = B~⁻¹A~. Without noise it
+    goes to the minimiser of the Huber loss with threshold 1/κ, which is near that of Σ|y - x'w|. A model whose rows all weigh
+    1 takes one step (Park and Welling 2016, Algorithm 1 as printed: it has no loop). The note prints neither J nor κ: 5 and 5
+    are our choice.
+
+    Guarantee, ``variant=sound``: ρ-zCDP at ρ = ε for replace-one neighbours, n and the bounds public; ``laplace`` noise makes it
+    ε-DP. Each step is one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, κ√(2M(M + 1)) in
+    the box of M columns, a one-hot group being one. A weight depends on its row and on private answers only. B~'s eigenvalues
+    are raised to what noise alone makes of them, 2σ√(D/2). The weighted intercept's own coefficient is not n, so it is noised.
+
+    ``variant=published`` is NOT private, and every record says so: Wishart noise is positive definite, so it never hides that B
+    fell. The density ratio of equations 8 to 11 holds where both densities are positive only; a neighbour's answer is impossible
+    with probability 1 - exp(-ε'), whatever the dimension: δ is at least that in each of the J releases. Its other faults: ε' =
+    √(ε/J) drops the positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5), which ε'-DP
+    = ε'²/2-zCDP would repair; and the Gaussian A (equation 5) is not ε'-DP, as that theorem needs. ``composition`` says how ε'
+    follows from ε (the curves of their figure 1; ``advanced`` adds more noise than ``conventional`` while J < log(1/δ)).
+
+    Cost: J passes over the rows of every run, a second for 250 runs on 5,000 rows, 40 s on 300,000; one step of rows
+    that all weigh 1 takes milliseconds.
+    """
+
+    name: ClassVar[str] = "cdp_irls"
+    guarantee: ClassVar[str] = "ρ-zCDP, ρ = ε"
+    needs: ClassVar[frozenset[Capability]] = frozenset({"reweighted"})
+    currency: ClassVar[Currency] = "zcdp"
+
+    variant: Literal["sound", "published"] = option("sound", help="published: Wishart noise on X'SX, which is not private")
+    distribution: Distribution = option("gaussian", help="the noise: of both moments, or of X'Sy alone if published")
+    composition: Composition = option("cdp", help="if published: how a release's ε' follows from ε")
+    iterations: int = option(5, low=1, help="J; a model whose rows all weigh 1 takes one step")
+    kappa: float = option(5.0, low=0, open_low=True, help="κ: the largest weight of a row (the note's δ)")
+
+    def counted(self) -> Currency:
+        if self.variant == "sound":
+            return "pure" if self.distribution == "laplace" else "zcdp"
+        return CURRENCIES[self.composition]
+
+    def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        if self.variant == "sound" and self.composition != "cdp":
+            return f"composition={self.composition} belongs to variant=published"
+        if self.variant == "published" and self.composition == "conventional" and self.distribution == "gaussian":
+            return "conventional composition is of pure ε, so it needs distribution=laplace"
+        return None
+
+    def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
+        steps = 1 if problem.steady_weights else self.iterations
+        weights = np.zeros((curator.runs, curator.geometry.dimension))
+        indefinite, repaired = np.zeros((2, curator.runs), dtype=bool)
+        for _ in range(steps):
+            moments = self._moments(curator, problem, weights)
+            if self.variant == "published":
+                noisy, floor = step(curator, moments, self.distribution, self.composition, budget, steps), 0.0
+            else:
+                noisy, floor = self._step(curator, moments, budget.share(1 / steps))
+            noisy = problem.regularised(noisy)
+            indefinite |= ~noisy.positive_definite
+            repaired |= noisy.spectrum[0][..., 0] < floor
+            weights = problem.minimise(noisy.floored(floor))
+        return Fit(weights, np.where(repaired, REPAIRED, OK), {"not_positive_definite": indefinite})
+
+    def _moments(self, curator: Curator, problem: Problem, weights: np.ndarray) -> WeightedMoments:
+        """What a step asks for: plain moments, or moments weighted by the residuals of the last fit."""
+        if problem.steady_weights:
+            return WeightedMoments(curator.geometry)
+        return WeightedMoments(
+            curator.geometry, lambda residuals: problem.irls_weights(residuals, self.kappa), weights, self.kappa
+        )
+
+    def _step(self, curator: Curator, moments: WeightedMoments, budget: Budget) -> tuple[Quadratic, float]:
+        """The noisy objective of each run, and the floor of its eigenvalues."""
+        if self.distribution == "laplace":
+            noise = laplace(moments.l1_bound, budget.epsilon, moments.proof)
+            off_diagonal = math.sqrt(2) * moments.l1_bound / budget.epsilon
+        else:
+            bound = math.sqrt(2 * budget.epsilon)  # ρ = bound²/2
+            noise = Noise(ConcentratedGaussian(), moments.spread(moments.l2_bound / bound), bound, moments.proof)
+            off_diagonal = moments.l2_bound / bound / math.sqrt(2)
+        noisy = moments.quadratic(curator.release(moments, noise), curator.n)
+        # the operator norm of a symmetric noise matrix is about 2 std_off √D
+        return noisy, 2 * off_diagonal * math.sqrt(curator.geometry.dimension)
+
+
+@hookimpl
+def dpbench_mechanisms() -> list[type[Mechanism]]:
+    return [ConcentratedIRLS]

@@ -1,0 +1,72 @@
+"""The control of every claim about a sensitive attribute: leave it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpbench.data.geometry import Geometry
+from dpbench.fit import Fit
+from dpbench.hooks import hookimpl
+from dpbench.mechanism import Mechanism
+from dpbench.model import Model, Problem
+from dpbench.options import option
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Budget, Currency
+from dpbench.registry import registry
+
+from .dpc import not_sensitive, sensitive_attributes
+
+
+@dataclass(frozen=True)
+class DropSensitive(Mechanism):
+    """The sensitive columns removed, then any other mechanism with its default options; their weights are zero.
+
+    An attribute that the model never saw cannot be inverted out of it beyond what the other attributes and the target tell:
+    the control that ``dpc`` and every attack on a sensitive attribute must be compared with.
+
+    Guarantee: that of ``base``, on the columns that are left; which attributes are sensitive is public. None with the default
+    ``base=no_privacy``. Status and health are the base's.
+    """
+
+    name: ClassVar[str] = "drop_sensitive"
+    guarantee: ClassVar[str] = "its base's"
+
+    base: str = option("no_privacy", help="the mechanism that fits what is left, with its default options")
+    sensitive: tuple[str, ...] = option((), help="the sensitive attributes; empty: those the dataset declares")
+
+    def counted(self) -> Currency:
+        return self._base().counted()
+
+    def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        base = self._base()
+        if reason := not_sensitive(self.sensitive, geometry):
+            return reason
+        rest = geometry.without(sensitive_attributes(self.sensitive, geometry))
+        if not rest.features:
+            return "no attribute is left"
+        reason = base.unsupported(model, rest)
+        return reason.removesuffix(".") if reason else None
+
+    def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
+        geometry = curator.geometry
+        named = sensitive_attributes(self.sensitive, geometry)
+        narrow = curator.without(named)
+        fit = self._base().fit(narrow, problem.on(narrow.geometry), budget)
+        kept = np.ones(geometry.dimension, dtype=bool)
+        for attribute in named:
+            kept[list(geometry.positions(attribute))] = False
+        weights = np.zeros((len(fit.weights), geometry.dimension))
+        weights[:, kept] = fit.weights
+        return Fit(weights, fit.status, fit.health)
+
+    def _base(self) -> Mechanism:
+        base: Mechanism = registry().get("mechanism", self.base).build({})
+        return base
+
+
+@hookimpl
+def dpbench_mechanisms() -> list[type[Mechanism]]:
+    return [DropSensitive]

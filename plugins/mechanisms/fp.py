@@ -1,0 +1,79 @@
+"""Filter-priority: a sparse noisy histogram of a domain too large to enumerate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from dpbench.data.geometry import Geometry
+from dpbench.data.grid import Grid
+from dpbench.errors import Refused
+from dpbench.fit import Fit
+from dpbench.hooks import hookimpl
+from dpbench.mechanism import Mechanism
+from dpbench.model import Capability, Model, Problem
+from dpbench.noisy_cells import fit_cells
+from dpbench.options import option
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.filtering import MOST, least_threshold, survivors
+from dpbench.privacy.histogram import MOVED, PROOF, Histogram
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import geometric
+
+LARGEST = 200_000
+"""The size when nothing is said, for tables of more rows."""
+
+
+@dataclass(frozen=True)
+class FilterPriority(Mechanism):
+    """A regression on a short summary of a noisy histogram: cells that reach a threshold, sampled by priority.
+
+    Every cell's count gets two-sided geometric noise, P[X = x] = (1 - α)/(1 + α) α^|x| with α = exp(-ε/2); those of at least θ
+    are kept, and of these the ``size`` with the largest priorities v/u, u uniform on (0, 1], weigh max(v, τ), where τ is the
+    next priority. The model is fitted to the centres with these weights. The law is drawn exactly without visiting the m
+    cells: of those that are empty a binomial number survives, each with p = α^θ/(1 + α), anywhere among them, with θ and a
+    one-sided geometric draw for a count. Which cells were empty, and how many, is not said.
+
+    ``threshold`` is, when nothing is said, the smallest θ that at most ``size`` empty cells are expected to reach, m p <= size: a
+    public number, recorded (``health/threshold``, ``health/size``, ``health/cells``). Attributes of at most ``bins`` public
+    levels have a cell for each, one-hot groups one for each level and one for none, others ``bins`` equal bins.
+
+    Guarantee: ε-DP for replace-one neighbours, n and the bounds public: a replaced row moves two counts by one, and the summary
+    is made of the noisy counts alone (Cormode, Procopiuc, Srivastava, Tran 2012, "Differentially private summaries for sparse
+    data"; there, with exp(-ε), a row is added or removed). Their size follows the number of cells in use, which is private: here
+    it is n, at most 200,000. Where p < 10⁻⁸ the number of survivors is Poisson, p away from binomial in total variation.
+
+    Cost: a sort of the rows and of the summary for each run; 250 runs take 0.3 s on 4,898 rows of 11 features and 25 s on
+    370,000 of 13 for linear models, one run at a time in 0.2 GB. Other models cost what their fit of ``size`` rows costs.
+    """
+
+    name: ClassVar[str] = "fp"
+    guarantee: ClassVar[str] = "ε-DP"
+    needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
+
+    bins: int = option(8, low=2, high=10_000, help="equal bins of each continuous attribute")
+    threshold: int | None = option(None, low=1, help="θ; null: the least that at most `size` empty cells are expected to reach")
+    size: int | None = option(None, low=1, high=MOST, help="cells of the summary; null: n, at most 200,000")
+
+    def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        return None if geometry.scaling == "box" else "its cells divide the declared ranges, so dataset.scaling must be box"
+
+    def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
+        grid = Grid(curator.geometry, self.bins)
+        noise = geometric(MOVED, budget.epsilon, PROOF)
+        scale = float(noise.scale[0, 0])
+        size = self.size or min(int(curator.n.min()), LARGEST)  # folds may differ by a row
+        threshold = self.threshold or least_threshold(grid.cells, scale, size)
+        expected = survivors(grid.cells, threshold, scale)
+        if expected > MOST:
+            raise Refused(
+                f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty cells through. At most {MOST:,} can be held."
+            )
+        summaries = curator.sparse(Histogram(grid), noise, threshold, size)
+        fit = fit_cells(problem, ((grid.rows(summary.index), summary.count) for summary in summaries))
+        return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(grid.cells, 10**300))})
+
+
+@hookimpl
+def dpbench_mechanisms() -> list[type[Mechanism]]:
+    return [FilterPriority]

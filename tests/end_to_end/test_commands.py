@@ -1,0 +1,351 @@
+"""The commands of the README, as a person types them: what is printed, what is recorded, what is left behind."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import pandas
+import pyarrow.parquet
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = ("MLFLOW_", "DPBENCH_", "HYDRA_")
+COMMAND = ("-m", "mechanism=fm,dpba", "epsilon=0.1,0.8,3.2")
+CELLS = [(mechanism, epsilon) for mechanism in ("fm", "dpba") for epsilon in ("0.1", "0.8", "3.2")]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A working folder, and what a store in it holds, read without MLflow."""
+
+    path: Path
+
+    def dpbench(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+        command = [sys.executable, "-m", "dpbench", *arguments]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, cwd=self.path, env=environment, stdout=pipe, stderr=pipe, text=True, **more)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        process = self.dpbench(*arguments)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.path.iterdir())
+
+    def ask(self, question: str, *values: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(f"file:{self.path / 'mlflow.db'}?mode=ro", uri=True)) as database:
+            return database.execute(question, values).fetchall()
+
+    def ids(self, kind: str) -> list[str]:
+        """The runs of a kind; cells in the order of their mechanism and ε."""
+        question = "SELECT run_uuid FROM tags WHERE key = 'dpbench.kind' AND value = ?"
+        found = [run_id for (run_id,) in self.ask(question, kind)]
+        return sorted(found, key=lambda run_id: [self.named("params", run_id).get(key, "") for key in ("mechanism", "epsilon")])
+
+    def named(self, table: str, run_id: str) -> dict[str, Any]:
+        return dict(self.ask(f"SELECT key, value FROM {table} WHERE run_uuid = ?", run_id))
+
+    def status(self, run_id: str) -> str:
+        return str(self.ask("SELECT status FROM runs WHERE run_uuid = ?", run_id)[0][0])
+
+    def artifacts(self, run_id: str) -> Path:
+        return self.path / "mlartifacts" / run_id / "artifacts"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Folder, subprocess.CompletedProcess[str]]:
+    """The first command of the README, run once, its output piped."""
+    folder = Folder(tmp_path_factory.mktemp("swept"))
+    result = folder.run(*COMMAND)
+    assert result.returncode == 0, result.stderr
+    return folder, result
+
+
+@pytest.fixture
+def folder(swept: tuple[Folder, subprocess.CompletedProcess[str]]) -> Folder:
+    return swept[0]
+
+
+@pytest.fixture
+def printed(swept: tuple[Folder, subprocess.CompletedProcess[str]]) -> str:
+    return swept[1].stdout
+
+
+def test_nothing_is_left_but_the_store(folder: Folder) -> None:
+    assert folder.files == ["mlartifacts", "mlflow.db"]
+
+
+def test_the_table_can_be_read_in_a_pipe(folder: Folder, printed: str) -> None:
+    assert "\x1b" not in printed, "no colours in a pipe"
+    lines = printed.splitlines()
+    assert max(map(len, lines)) <= 120
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
+    assert [tuple(row[:2]) for row in rows] == CELLS
+    for row, run_id in zip(sorted(rows), folder.ids("cell"), strict=True):
+        metrics = folder.named("latest_metrics", run_id)
+        low, high = row[3].split(" - ")
+        shown = [row[2], low, high, row[4], row[5], row[6]]
+        names = [f"utility/rmse_{suffix}" for suffix in ("median", "p20", "p80")]
+        names += ["reference/no_privacy/rmse_median", "reference/mean_predictor/rmse_median", "privacy/epsilon_accounted"]
+        assert [float(number) for number in shown] == [float(f"{metrics[name]:.4g}") for name in names]
+        assert all(re.fullmatch(r"\d+\.\d+", number) for number in shown)
+        assert row[7] == "sound"
+
+
+def test_it_ends_with_how_many_cells_ran_and_how_to_see_them(printed: str) -> None:
+    assert printed.splitlines()[-2:] == ["Cells: 6 run.", "Open the runs: python -m dpbench ui"]
+
+
+def test_the_progress_is_on_the_other_stream(swept: tuple[Folder, subprocess.CompletedProcess[str]]) -> None:
+    errors = swept[1].stderr
+    assert "6/6" in errors
+    assert "Warning" not in errors
+    assert errors.count("\n") <= 2, errors
+
+
+def test_every_cell_is_a_finished_child_of_the_sweep(folder: Folder) -> None:
+    (parent,) = folder.ids("sweep")
+    cells = folder.ids("cell")
+    assert [folder.status(run_id) for run_id in (parent, *cells)] == ["FINISHED"] * 7
+    assert {folder.named("tags", run_id)["mlflow.parentRunId"] for run_id in cells} == {parent}
+    assert len({folder.named("tags", run_id)["dpbench.key"] for run_id in cells}) == 6
+
+
+def test_the_sweep_keeps_its_plan_its_records_and_its_report(folder: Folder) -> None:
+    home = folder.artifacts(folder.ids("sweep")[0])
+    files = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+    figures = ["report/error_vs_epsilon.pdf", "report/error_vs_epsilon.png"]
+    assert files == ["plan.csv", "records.parquet", *figures, "report/summary.csv"]
+    plan = csv.DictReader((home / "plan.csv").read_text().splitlines())
+    assert [(row["state"], row["why"], row["mechanism"], row["epsilon"]) for row in plan] == [
+        ("run", "", *cell) for cell in CELLS
+    ]
+    records, summary = pandas.read_parquet(home / "records.parquet"), pandas.read_csv(home / "report" / "summary.csv")
+    assert list(records) == list(summary)
+    assert records["utility/rmse_median"].tolist() == pytest.approx(summary["utility/rmse_median"].tolist(), rel=1e-12)
+    expected = [folder.named("latest_metrics", run_id)["utility/rmse_median"] for run_id in folder.ids("cell")]
+    assert records.sort_values(["mechanism", "epsilon"])["utility/rmse_median"].tolist() == expected
+    image = matplotlib.image.imread(home / "report" / "error_vs_epsilon.png")
+    assert min(image.shape[:2]) > 300
+    assert image[..., :3].std() > 0.02
+
+
+def test_the_note_answers_and_shows_the_figure(folder: Folder) -> None:
+    (parent,) = folder.ids("sweep")
+    note = folder.named("tags", parent)["mlflow.note.content"]
+    for epsilon in ("0.1", "0.8", "3.2"):
+        assert f"linear on wine at ε = {epsilon}: " in note
+    assert f"get-artifact?path=report/error_vs_epsilon.png&run_uuid={parent}" in note
+    assert "python -m dpbench -m mechanism=fm,dpba epsilon=0.1,0.8,3.2" in note
+    assert note.count("| sound |") == 6
+
+
+def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(folder: Folder) -> None:
+    run_id = folder.ids("cell")[3]
+    home = folder.artifacts(run_id)
+    assert sorted(path.name for path in home.iterdir()) == ["config.yaml", "ledger.json", "runs.parquet"]
+    config = yaml.safe_load((home / "config.yaml").read_text())
+    assert (config["mechanism"]["name"], config["epsilon"], config["splits"]["repeats"]) == ("fm", 0.1, 50)
+    ledger = json.loads((home / "ledger.json").read_text())
+    assert ledger["total"] == {"epsilon": pytest.approx(0.1), "delta": 0.0}
+    assert sum(entry["cost"]["epsilon"] for entry in ledger["entries"]) == pytest.approx(0.1)
+    runs = pandas.read_parquet(home / "runs.parquet")
+    assert len(runs) == 250
+    assert runs[["repeat", "fold"]].values.tolist() == [[repeat, fold] for repeat in range(50) for fold in range(5)]
+    assert (runs["n_train"] + runs["n_test"] == 4898).all()
+    metrics = folder.named("latest_metrics", run_id)
+    assert runs["utility/rmse"].median() == pytest.approx(metrics["utility/rmse_median"], rel=1e-12)
+    assert runs["utility/rmse"].std() == pytest.approx(metrics["utility/rmse_std"], rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def documented() -> dict[str, set[str]]:
+    """The names in the first column of the tables, section by section."""
+    sections: dict[str, set[str]] = {}
+    title = ""
+    for line in (ROOT / "docs" / "records.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            title = line.removeprefix("## ")
+            sections[title] = set()
+        elif line.startswith("| `"):
+            sections[title] |= set(re.findall("`([^`]+)`", line.split("|")[1]))
+    return sections
+
+
+def known(name: str, names: set[str]) -> bool:
+    """Whether a name is one of these, or fits one that has a part in angle brackets."""
+    patterns = [re.sub(r"<[^>]+>", "\0", known) for known in names]
+    return any(re.fullmatch(re.escape(pattern).replace("\0", ".+"), name) for pattern in patterns)
+
+
+def test_every_parameter_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+    for run_id in folder.ids("cell"):
+        params = folder.named("params", run_id)
+        assert [name for name in params if not known(name, documented["A cell's parameters"])] == []
+    assert {"mechanism", "model", "dataset", "attack", "epsilon", "delta", "splits"} == set(params)
+
+
+def test_every_tag_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+    tags = set(folder.named("tags", folder.ids("cell")[0]))
+    assert tags <= documented["A cell's tags"]
+    assert documented["A cell's tags"] - tags == {"dpbench.error", "dpbench.rows_dropped"}, "only on some cells"
+    own = {name for name in documented["A sweep"] if name.startswith(("dpbench.", "mlflow."))}
+    assert set(folder.named("tags", folder.ids("sweep")[0])) == own
+
+
+def test_every_metric_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+    names = documented["A cell's metrics"]
+    suffixes = {name for name in names if name.startswith("_")}
+    assert suffixes == {"_median", "_mean", "_std", "_p20", "_p80", "_ci_low", "_ci_high"}
+    varying = {name for name in names if name.startswith(("utility/", "reference/"))}
+    single = {name for name in names if name.startswith(("privacy/", "health/", "time/")) and "<" not in name}
+    documented_names = {name + suffix for name in varying for suffix in suffixes} | single | {"utility/rmse"}
+    for run_id in folder.ids("cell"):
+        recorded = set(folder.named("latest_metrics", run_id))
+        assert recorded <= documented_names, "document these in docs/records.md"
+        summarised = {name.removesuffix("_median") for name in recorded if name.endswith("_median")}
+        assert {"utility/mse", "utility/rmse", "utility/r2", "utility/excess_rmse", "reference/no_privacy/rmse"} <= summarised
+        assert {name + suffix for name in summarised for suffix in suffixes} | {"utility/rmse"} == recorded - single
+        assert {"privacy/epsilon_accounted", "health/diverged", "time/fit_seconds", "time/cell_seconds"} <= recorded
+    steps = folder.ask("SELECT count(*) FROM metrics WHERE key = 'utility/rmse' AND run_uuid = ?", run_id)
+    assert steps == [(50,)]
+
+
+def test_every_name_in_a_cells_artifacts_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+    names = documented["A cell's artifacts"]
+    home = folder.artifacts(folder.ids("cell")[0])
+    columns = set(pyarrow.parquet.read_schema(home / "runs.parquet").names)
+    assert [name for name in columns if not known(name, names)] == []
+    assert {"repeat", "fold", "seed", "n_train", "n_test", "status", "weight/intercept", "weight/alcohol"} <= columns
+    ledger = json.loads((home / "ledger.json").read_text())
+    assert set(ledger) == {"neighbours", "entries", "total", "leaks"} <= names
+    assert {f"entries.{name}" for name in ledger["entries"][0]} == {name for name in names if name.startswith("entries.")}
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    assert all(f"`{path.name}`" in page for path in home.iterdir())
+
+
+def test_every_name_in_a_sweeps_artifacts_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+    home = folder.artifacts(folder.ids("sweep")[0])
+    files = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
+    assert files <= documented["A sweep"]
+    everything = set().union(*documented.values())
+    suffix = re.compile("_(median|mean|std|p20|p80|ci_low|ci_high)$")
+    for column in pandas.read_csv(home / "report" / "summary.csv"):
+        assert column == "state" or known(suffix.sub("", column), everything), column
+
+
+def test_the_subcommands_print_and_write_nothing(tmp_path: Path) -> None:
+    """And the pages of a pipe are those of a screen: nothing but text."""
+    folder = Folder(tmp_path)
+    result = folder.run("plan", *COMMAND)
+    assert result.returncode == 0, result.stderr
+    assert "6 cells to run, 0 pruned" in result.stdout
+    assert folder.files == []
+
+
+def test_a_refusal_is_one_line_on_the_other_stream_and_nothing_is_written(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    result = folder.run("-m", "mechanism=fm", "epsilon=0.1,-1")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "The 'epsilon' option of the command must be a float in the range (0, inf). Got -1 instead.\n"
+    assert folder.files == []
+
+
+LONG = ("dataset=gaussian", "dataset.n=20000", "dataset.d=9", "splits.repeats=150", "mechanism=fm,dpba")
+MANY = ",".join(f"{index / 10}" for index in range(1, 31))
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Iterator[Callable[..., tuple[Folder, subprocess.Popen[str]]]]:
+    """A sweep in a process group of its own, as a terminal gives it, that has finished two cells."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str) -> tuple[Folder, subprocess.Popen[str]]:
+        folder = Folder(tmp_path)
+        process = folder.dpbench(*arguments, start_new_session=True)
+        started.append(process)
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:
+            try:
+                done = folder.ask("SELECT count(*) FROM tags WHERE key = 'dpbench.status'")[0][0]
+            except sqlite3.Error:  # not made yet
+                done = 0
+            if done >= 2:
+                return folder, process
+            time.sleep(0.02)
+        raise AssertionError(f"it ended, or hung, before it could be interrupted: {process.returncode}")
+
+    yield begin
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def group(leader: int) -> list[str]:
+    """The processes of a group that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+        except (FileNotFoundError, ProcessLookupError):  # it has just ended
+            continue
+        if int(its_group) == leader and state != "Z":
+            found.append(path.parent.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
+@pytest.mark.parametrize("engine", [["engine=local", "engine.workers=2"], ["engine=serial"]], ids=["local", "serial"])
+def test_an_interruption_stops_everything_and_keeps_what_is_done(
+    begun: Callable[..., tuple[Folder, subprocess.Popen[str]]], engine: list[str]
+) -> None:
+    folder, process = begun("-m", *LONG, f"epsilon={MANY}", *engine)
+    start = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - start < 20
+    assert process.returncode == 130, err
+    assert "Traceback" not in out + err
+    assert err.splitlines()[-1] == "Interrupted."
+    end = time.monotonic() + 10
+    while group(process.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert group(process.pid) == []
+    assert folder.files == ["mlartifacts", "mlflow.db"]
+    (parent,) = folder.ids("sweep")
+    assert folder.status(parent) == "KILLED"
+    cells = folder.ids("cell")
+    assert 2 <= len(cells) < 60
+    assert {folder.status(run_id) for run_id in cells} <= {"FINISHED", "KILLED"}
+    done = [folder.named("params", run_id) for run_id in cells if folder.status(run_id) == "FINISHED"]
+    epsilons = [params["epsilon"] for params in done if params["mechanism"] == "fm"][:2]
+    again = folder.run("-m", *LONG[:-1], "mechanism=fm", f"epsilon={','.join(epsilons)}")
+    assert f"Cells: 0 run, {len(epsilons)} already recorded" in again.stdout
+
+
+def test_documentation_has_a_value_for_every_name() -> None:
+    """No row of a table is left blank."""
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in io.StringIO(page) if line.startswith("| `")]
+    assert len(rows) > 50
+    assert all(len(row) == 4 and row[2].strip() for row in rows)

@@ -1,0 +1,325 @@
+"""A release: one fit with secure noise, a file that can be read back and predicts, and a refusal of whatever is not sound."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import dpbench
+from dpbench.__main__ import main
+from dpbench.errors import Refused
+from dpbench.privacy import secure
+from dpbench.registry import registry
+from dpbench.sweep.store import register
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("opendp") is None,
+    reason="OpenDP is not installed: pip install 'dp-regression-bench[secure]' (opendp)",
+)
+
+WINE = ("mechanism=fm", "mechanism.sensitivity=tight", "dataset=wine", "epsilon=1")
+SMALL = ("dataset=gaussian", "dataset.n=500", "dataset.d=2", "epsilon=1")
+SECRET = 0.7318529418267353
+
+PEOPLE = f'''
+    from dataclasses import dataclass
+
+    import numpy as np
+
+    from dpbench import Dataset, Fit, Mechanism, Model, hookimpl, option
+    from dpbench.data.table import Column, Table
+    from dpbench.privacy.cost import Pure
+    from dpbench.privacy.noise import laplace
+
+    @dataclass(frozen=True)
+    class People(Dataset):
+        """Rows with a secret, a one-hot attribute, and a target in another unit."""
+
+        name = "people"
+        how: str = option("well", help="how it fails")
+
+        def load(self, generator):
+            if self.how == "raise":
+                raise ValueError("row 3 is {SECRET!r}")
+            rng = np.random.default_rng(5)
+            x = np.column_stack([rng.uniform(100, 200, 4000), np.eye(3)[rng.integers(3, size=4000)]])
+            y = 5 * x[:, 0] + 200 * x[:, 2]
+            x[0, 0] = 100 + {SECRET!r}
+            columns = (Column("height", 100, 200, "cm"), *(Column(f"town_{{i}}", 0, 1, group="town") for i in range(3)))
+            return Table(columns, Column("income", 400, 1300, "€"), x, y, threshold=900, dropped=3 * (self.how == "drop"))
+
+    @dataclass(frozen=True)
+    class Odd(Mechanism):
+        """Whatever can go wrong."""
+
+        name = "odd"
+        guarantee = "ε-DP"
+        how: str = option("diverge", help="how it fails")
+
+        def fit(self, curator, problem, budget):
+            query = problem.polynomial()
+            noise = laplace(query.l1_bound("tight"), budget.epsilon, query.proof("tight"))
+            if self.how == "silent":
+                return Fit.good(np.zeros((curator.runs, problem.geometry.dimension)))
+            if self.how == "unproven":
+                curator.unproven(query, lambda exact, generator: exact, Pure(0.1), "because")
+            curator.release(query, noise)
+            if self.how == "raise":
+                raise ValueError("the answer was {SECRET!r}")
+            return Fit.good(np.full((curator.runs, problem.geometry.dimension), np.nan))
+
+    @hookimpl
+    def dpbench_datasets():
+        return [People]
+
+    @hookimpl
+    def dpbench_mechanisms():
+        return [Odd]
+'''
+
+
+@dataclass
+class Home:
+    """A working folder, and the command in it."""
+
+    folder: Path
+    capture: pytest.CaptureFixture[str] = field(repr=False)
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        self.capture.readouterr()
+        code = main(["release", *arguments])
+        out, err = self.capture.readouterr()
+        return code, out, err
+
+    def refused(self, *arguments: str, code: int = 2) -> str:
+        """One sentence, and no new file."""
+        before = sorted(self.folder.iterdir())
+        found, out, err = self.run(*arguments)
+        assert (found, out) == (code, ""), err
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+        assert sorted(self.folder.iterdir()) == before
+        return err
+
+
+@pytest.fixture
+def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("DPBENCH_PLUGINS_DIR", raising=False)
+    yield Home(folder, capsys)
+    registry.cache_clear()
+    register.cache_clear()
+
+
+@pytest.fixture
+def people(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """With a table of people and a mechanism that goes wrong."""
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "people.py").write_text(textwrap.dedent(PEOPLE))
+    monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(plugins))
+    registry.cache_clear()
+    register.cache_clear()
+    return home
+
+
+def test_a_release_can_be_read_back_and_predicts_in_raw_units(home: Home) -> None:
+    code, out, err = home.run(*WINE, "out=model.json")
+    assert (code, err) == (0, "")
+    assert "4,898 rows" in out
+    assert "ε = 1." in out
+    assert out.endswith("Written: model.json\n")
+    assert [path.name for path in home.folder.iterdir()] == ["model.json"], "no store, nothing recorded"
+    released = dpbench.load_release("model.json")
+    assert list(released.weights)[:2] == ["intercept", "fixed_acidity"]
+    assert len(released.weights) == 12
+    assert released.statement in out
+    middle = {column.name: (column.low + column.high) / 2 for column in released.columns}
+    (central,) = released.predict(middle)
+    assert central == pytest.approx(3 + (released.weights["intercept"] + 1) * 3, abs=1e-3)
+    upper = {**middle, "alcohol": released.columns[-1].high}
+    assert released.predict(upper)[0] - central == pytest.approx(3 * released.weights["alcohol"], abs=1e-3)
+
+
+def test_a_frame_a_dict_and_single_rows_are_predicted_alike(home: Home) -> None:
+    home.run(*WINE, "out=model.json")
+    released = dpbench.load_release(Path("model.json"))
+    generator = np.random.default_rng(0)
+    frame = pandas.DataFrame({column.name: generator.uniform(column.low, column.high, 7) for column in released.columns})
+    together = released.predict(frame)
+    assert together.shape == (7,)
+    np.testing.assert_array_equal(released.predict(frame.assign(quality=5, name="x")[["name", *frame.columns[::-1]]]), together)
+    np.testing.assert_array_equal(released.predict({name: frame[name].tolist() for name in frame}), together)
+    singly = [released.predict(frame.iloc[[index]])[0] for index in range(7)]
+    np.testing.assert_allclose(singly, together, rtol=1e-12)  # products of other sizes may round otherwise
+    assert released.predict(frame.iloc[:0]).shape == (0,)
+    beyond = frame.assign(alcohol=1e6)
+    np.testing.assert_array_equal(released.predict(beyond), released.predict(frame.assign(alcohol=14.2)))
+    with pytest.raises(Refused, match="Missing: alcohol"):
+        released.predict(frame.drop(columns="alcohol"))
+    with pytest.raises(Refused, match="must be a list of numbers"):
+        released.predict(frame.assign(alcohol="strong"))
+    with pytest.raises(Refused, match="finite numbers"):
+        released.predict(frame.assign(alcohol=math.nan))
+
+
+@pytest.mark.parametrize("model", ["linear", "ridge"])
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+def test_with_next_to_no_noise_predictions_are_the_fitted_ones(people: Home, model: str, scaling: str) -> None:
+    options = (f"model={model}", *(["model.penalty=0"] if model == "ridge" else []), f"dataset.scaling={scaling}")
+    code, _, err = people.run("mechanism=fm", "mechanism.ridge=0", "dataset=people", "epsilon=1e9", "out=m.json", *options)
+    assert code == 0, err
+    released = dpbench.load_release("m.json")
+    towns = {"town_0": [0, 0, 1], "town_1": [1, 0, 0], "town_2": [0, 1, 0]}
+    predicted = released.predict({"height": [100, 150, 200], **towns})
+    np.testing.assert_allclose(predicted, [700, 750, 1000], atol=2.0)
+
+
+def test_running_it_twice_draws_different_noise(home: Home) -> None:
+    for name in ("a.json", "b.json"):
+        assert home.run("mechanism=fm", *SMALL, f"out={name}")[0] == 0
+    first, second = (dpbench.load_release(name).weights for name in ("a.json", "b.json"))
+    assert all(first[name] != second[name] for name in first)
+
+
+def test_the_file_has_weights_public_facts_and_the_ledger_and_no_number_without_noise(people: Home) -> None:
+    code, out, _ = people.run("mechanism=fm", "dataset=people", "epsilon=0.5", "out=model.json")
+    assert code == 0
+    content = json.loads((people.folder / "model.json").read_text())
+    assert set(content) == {
+        "format", "model", "mechanism", "dataset", "columns", "target", "kind", "scaling", "radius", "threshold", "intercept",
+        "weights", "privacy", "statement", "made_by",
+    }  # fmt: skip
+    privacy = content["privacy"]
+    assert (privacy["epsilon"], privacy["delta"], privacy["neighbours"], privacy["rows"]) == (0.5, 0.0, "replace_one", 4000)
+    (entry,) = privacy["ledger"]["entries"]
+    assert entry["cost"] == {"kind": "pure", "epsilon": 0.5}
+    assert "OpenDP" in entry["proof"]
+    assert content["target"] | {"low": 400, "high": 1300, "unit": "€"} == content["target"]
+    assert content["dataset"]["synthetic"] is False
+    text = (people.folder / "model.json").read_text() + out
+    assert "rmse" not in text
+    assert repr(SECRET)[2:10] not in text
+    assert "SYNTHETIC" not in text
+
+
+def test_synthetic_rows_are_released_and_said_to_be_so(home: Home) -> None:
+    code, out, _ = home.run("mechanism=fm", *SMALL, "out=model.json")
+    assert code == 0
+    assert out.startswith("THE ROWS ARE SYNTHETIC")
+    assert dpbench.load_release("model.json").dataset["synthetic"] is True
+
+
+def test_a_matched_budget_is_accounted_as_asked(home: Home) -> None:
+    code, out, err = home.run("mechanism=cdp_irls", *SMALL, "budget=matched", "delta=1e-5", "out=model.json")
+    assert code == 0, err
+    privacy = dpbench.load_release("model.json").privacy
+    assert privacy["epsilon"] == pytest.approx(1.0, rel=1e-9)
+    assert privacy["delta"] == 1e-5
+    assert "but for a chance of 1e-05" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("mechanism=fm", *SMALL, "out=m.json", "seed=3"), "takes no seed"),
+        (("mechanism=fm", *SMALL, "out=m.json", "noise=simulation"), "noise must be 'secure'"),
+        (("mechanism=no_privacy", *SMALL, "out=m.json"), "is not private"),
+        (("mechanism=fm", *SMALL, "dataset.bounds=data", "out=m.json"), "the data leaks bounds_from_data"),
+        (("mechanism=fm", *SMALL, "mechanism.until_bounded=true", "out=m.json"), "would show in the time it takes"),
+        (
+            ("mechanism=fm", *SMALL, "mechanism.until_bounded=true", "mechanism.max_tries=5", "out=m.json"),
+            "Not with secure noise",
+        ),
+        (("mechanism=cdp_irls", *SMALL, "mechanism.variant=published", "out=m.json"), "Not with secure noise"),
+        (("mechanism=fm,dpba", *SMALL, "out=m.json"), "a release is one fit"),
+        (("mechanism=fm", *SMALL, "epsilon=0", "out=m.json"), "The 'epsilon' option"),
+        (("mechanism=fm", *SMALL, "dataset.sample_rate=0.5", "out=m.json"), "fitted on all rows"),
+        (("mechanism=fm", *SMALL, "splits.repeats=2", "out=m.json"), "There is no key of release named 'splits.repeats'"),
+        (("mechanism=fm", *SMALL, "out=m.json", "overwrite=5"), "must be true or false"),
+        (("mechanism=fn", *SMALL, "out=m.json"), "There is no mechanism named 'fn'"),
+        (("mechanism=fm", *SMALL), "needs a file to write"),
+        (("mechanism=fm", *SMALL, "out=missing/m.json"), "does not exist"),
+        (("mechanism=fm", *SMALL, "out=."), "is a folder"),
+        (("dataset=wine", "epsilon=1", "out=m.json"), "must say its mechanism"),
+        (("mechanism=fm", "epsilon=1", "out=m.json"), "must say its dataset"),
+        (("mechanism=fm", "dataset=wine", "out=m.json"), "must say its epsilon"),
+    ],
+)
+def test_what_cannot_be_released_is_refused_in_one_sentence(home: Home, arguments: tuple[str, ...], words: str) -> None:
+    assert words in home.refused(*arguments)
+
+
+def test_a_file_that_exists_is_kept_unless_that_is_asked_for(home: Home) -> None:
+    path = home.folder / "model.json"
+    path.write_text("mine")
+    assert "exists already" in home.refused("mechanism=fm", *SMALL, "out=model.json")
+    assert path.read_text() == "mine"
+    assert home.run("mechanism=fm", *SMALL, "out=model.json", "overwrite=true")[0] == 0
+    assert dpbench.load_release(path).weights
+    assert [path.name for path in home.folder.iterdir()] == ["model.json"]
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "words"),
+    [
+        ("diverge", 1, "ended as 'diverged', so there is no model to write. Its ε = 1 is spent all the same"),
+        ("raise", 1, "failed with ValueError. What it had asked is spent: ε = 1."),
+        ("unproven", 2, "without a proof"),
+        ("silent", 2, "no proof of a finite ε"),
+    ],
+)
+def test_a_fit_that_goes_wrong_says_what_it_cost_and_quotes_no_row(people: Home, how: str, code: int, words: str) -> None:
+    said = people.refused("mechanism=odd", f"mechanism.how={how}", *SMALL, "out=m.json", code=code)
+    assert words in said
+    assert repr(SECRET) not in said
+
+
+@pytest.mark.parametrize(("how", "words"), [("raise", "cannot be loaded: ValueError"), ("drop", "leaks rows_dropped")])
+def test_data_that_cannot_be_trusted_is_refused_and_quotes_no_row(people: Home, how: str, words: str) -> None:
+    said = people.refused("mechanism=fm", "dataset=people", f"dataset.how={how}", "epsilon=1", "out=m.json")
+    assert words in said
+    assert repr(SECRET) not in said
+
+
+def test_without_opendp_it_is_refused_with_the_line_to_install_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secure, "find_spec", lambda name: None)
+    assert "pip install 'dp-regression-bench[secure]' (opendp)" in home.refused("mechanism=fm", *SMALL, "out=m.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: "{", "not JSON"),
+        (lambda text: "[]", "must be 'dpbench release 1'"),
+        (lambda text: text.replace("dpbench release 1", "dpbench release 9"), "Got 'dpbench release 9' instead"),
+        (lambda text: text.replace('"weights"', '"heights"'), "is not whole"),
+    ],
+)
+def test_another_file_is_not_taken_for_a_release(home: Home, change: Callable[[str], str], words: str) -> None:
+    home.run("mechanism=fm", *SMALL, "out=m.json")
+    path = home.folder / "m.json"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(Refused, match=words):
+        dpbench.load_release(path)
+    with pytest.raises(Refused, match="cannot be read"):
+        dpbench.load_release(home.folder / "none.json")
+
+
+def test_the_help_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["release", "--help"]) == 0
+    out: Any = capsys.readouterr().out
+    assert "secure noise" in out
+    assert "overwrite=true" in out

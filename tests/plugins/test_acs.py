@@ -1,0 +1,271 @@
+"""The American Community Survey: fetched once from a server on this machine, joined, checked, and read without a network."""
+
+from __future__ import annotations
+
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.__main__ import main
+from dpbench.data.table import Table
+from dpbench.errors import Refused
+from dpbench.streams import stream
+
+pytest.importorskip("pooch", reason="the extra `download` is not installed")
+
+PERSONS = """\
+RT,SERIALNO,ST,SPORDER,AGEP,SEX,MAR,SCHL,DIS,NATIVITY,WKHP,PINCP
+P,2019HU0000001,50,1,41,1,1,21,2,1,40,52000
+P,2019HU0000001,50,2,39,2,1,16,2,2,20,18000
+P,2019HU0000001,50,3,9,1,5,05,2,1,,
+P,2019GQ0000002,50,1,20,2,5,19,2,1,15,4000
+P,2019HU0000003,50,1,67,2,2,24,1,1,10,-3000
+P,2019HU0000004,50,1,30,1,5,12,2,1,50,999000
+P,2019HU0000009,50,1,30,1,5,12,2,1,50,1000
+"""
+HOUSEHOLDS = """\
+RT,SERIALNO,TEN,MV,NPF,NOC,VEH
+H,2019HU0000004,3,1,,0,2
+H,2019HU0000001,1,4,3,1,2
+H,2019HU0000003,2,7,1,0,6
+H,2019GQ0000002,,,,,
+H,2019HU0000005,3,2,2,0,0
+"""
+
+
+def archive(name: str, *tables: str) -> bytes:
+    """A zip with one table or a table in parts, and the page that the Bureau adds."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for part, text in enumerate(tables):
+            file.writestr(f"{name}{'ab'[part] if len(tables) > 1 else ''}.csv", text)
+        file.writestr("ACS2019_PUMS_README.pdf", "a page")
+    return buffer.getvalue()
+
+
+@dataclass
+class Bureau:
+    """What the server has, and what it was asked for."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def bureau(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bureau]:
+    """A server on this machine, and an empty cache folder."""
+    there = Bureau()
+    there.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS)
+    there.files["/pums/2019/1-Year/csv_hvt.zip"] = archive("psam_h50", HOUSEHOLDS)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            there.asked.append(self.path)
+            content = there.files.get(self.path)
+            self.send_response(200 if content is not None else 404)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.end_headers()
+            self.wfile.write(content or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    monkeypatch.setenv("DPBENCH_ACS_URL", f"http://127.0.0.1:{server.server_port}/pums/")
+    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
+    yield there
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """From now on nobody answers."""
+    return lambda: monkeypatch.setenv("DPBENCH_ACS_URL", "http://127.0.0.1:9")
+
+
+FETCH = ["data", "fetch", "acs", "state=vt", "year=2019"]
+
+
+def table(make: Any, **options: Any) -> Table:
+    loaded: Table = make("dataset", "acs", state="VT", year=2019, **options).table(stream(0))
+    return loaded
+
+
+def test_persons_and_households_are_joined_and_recoded(bureau: Bureau, make: Any) -> None:
+    assert main(FETCH) == 0
+    found = table(make)
+    names = [column.name for column in found.columns]
+    expected = [
+        [41, 0, 0, 1, 9, 0, 0, 40, 7, 1, 3, 1, 2],
+        [39, 1, 0, 1, 5, 0, 1, 20, 7, 1, 3, 1, 2],
+        [67, 1, 0, 0, 12, 1, 0, 10, 35, 1, 1, 0, 6],
+        [30, 0, 1, 0, 4, 0, 0, 50, 0.5, 0, 1, 0, 2],
+    ]
+    np.testing.assert_array_equal(found.features, expected)
+    np.testing.assert_array_equal(found.response, [52_000, 18_000, -3_000, 999_000])
+    assert names == list(make("dataset", "census").subsets()[14])
+    for column, values in zip(found.columns, found.features.T, strict=True):
+        assert column.low <= values.min() <= values.max() <= column.high
+
+
+def test_who_is_left_out_is_counted_and_a_leak(bureau: Bureau, make: Any) -> None:
+    assert main(FETCH) == 0
+    found = table(make)
+    assert found.dropped == 3
+    (leak,) = found.leaks
+    assert leak.what == "rows_dropped"
+    assert "3 of 7 rows" in leak.why
+    assert "WKHP 1, PINCP 1, MV 2, TEN 2" in leak.why
+    assert table(make, sample_n=3).leaks == ()
+    assert not make("dataset", "acs").synthetic
+
+
+def test_every_education_code_has_its_level(bureau: Bureau, make: Any) -> None:
+    """24 codes and the 12 levels of the stand-in: none, pre-school, grades 1-8, 9-12, school, GED, college, five degrees."""
+    rows = "".join(f"P,2019HU0000001,50,1,41,1,1,{code:02d},2,1,40,{code}\n" for code in range(1, 25))
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS.splitlines(keepends=True)[0] + rows)
+    assert main(FETCH) == 0
+    levels = table(make).features[:, 4].astype(int).tolist()
+    assert levels == [1, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12]
+
+
+def test_a_table_in_two_parts_is_one(bureau: Bureau, make: Any) -> None:
+    header, *rows = PERSONS.splitlines(keepends=True)
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p", header + "".join(rows[:2]), header + "".join(rows[2:]))
+    assert main(FETCH) == 0
+    assert table(make).rows == 4
+
+
+def test_with_a_warm_cache_no_network_is_needed(bureau: Bureau, offline: Any, make: Any, capsys: Any) -> None:
+    assert main(FETCH) == 0
+    assert len(bureau.asked) == 2
+    offline()
+    assert main(FETCH) == 0
+    assert "Already there" in capsys.readouterr().out
+    assert table(make).rows == 4
+    assert len(bureau.asked) == 2
+
+
+def refused(capsys: Any, arguments: list[str], *words: str) -> None:
+    capsys.readouterr()
+    assert main(arguments) == 2
+    _, err = capsys.readouterr()
+    assert err.count("\n") == 1, err
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+def test_nothing_is_downloaded_unless_asked(bureau: Bureau, make: Any) -> None:
+    with pytest.raises(Refused, match="`python -m dpbench data fetch acs state=vt year=2019 horizon=1-Year` downloads it"):
+        table(make)
+    with pytest.raises(Refused, match="is not in the cache folder"):
+        make("dataset", "acs").fingerprint()
+    assert bureau.asked == []
+
+
+def test_without_a_network_one_sentence_says_so(bureau: Bureau, offline: Any, capsys: Any, tmp_path: Path) -> None:
+    offline()
+    refused(capsys, FETCH, "is there a network?")
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_a_file_that_the_server_does_not_have(bureau: Bureau, capsys: Any) -> None:
+    refused(capsys, ["data", "fetch", "acs", "state=wy"], "The server answers 404", "/2019/1-Year/csv_pwy.zip")
+
+
+def test_what_is_no_archive_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = b"<html>Moved</html>"
+    refused(capsys, FETCH, "It is no zip archive.")
+    assert [path.name for path in (tmp_path / "cache").rglob("*.*") if path.is_file()] == []
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS)
+    assert main(FETCH) == 0
+
+
+def test_a_download_that_breaks_off_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
+    whole = bureau.files["/pums/2019/1-Year/csv_pvt.zip"]
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = whole[: len(whole) // 2]
+    refused(capsys, FETCH, "It is no zip archive.")
+
+
+def test_the_first_checksum_is_enforced_on_the_file(bureau: Bureau, make: Any, tmp_path: Path) -> None:
+    assert main(FETCH) == 0
+    (path,) = (tmp_path / "cache").rglob("csv_pvt.zip")
+    path.write_bytes(archive("psam_p50", PERSONS.replace("52000", "62000")))
+    with pytest.raises(Refused, match="is not the one that was downloaded first: its sha256 has changed"):
+        table(make)
+    with pytest.raises(Refused, match="sha256 has changed"):
+        make("dataset", "acs", state="vt", year=2019).fingerprint()
+
+
+def test_and_on_what_the_server_sends_later(bureau: Bureau, make: Any, capsys: Any, tmp_path: Path) -> None:
+    assert main(FETCH) == 0
+    (path,) = (tmp_path / "cache").rglob("csv_pvt.zip")
+    path.unlink()
+    good = bureau.files["/pums/2019/1-Year/csv_pvt.zip"]
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS.replace("52000", "62000"))
+    refused(capsys, FETCH, "is not what it sent when csv_pvt.zip was first downloaded: its sha256 differs")
+    assert not path.exists()
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = good
+    assert main(FETCH) == 0
+    assert table(make).rows == 4
+
+
+def test_a_file_without_a_remembered_checksum_is_refused(bureau: Bureau, make: Any, tmp_path: Path) -> None:
+    assert main(FETCH) == 0
+    (sums,) = (tmp_path / "cache").rglob("sha256.txt")
+    sums.write_text("")
+    with pytest.raises(Refused, match=r"No checksum is remembered for csv_pvt\.zip"):
+        table(make)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"csv_pvt.zip": PERSONS.replace("WKHP", "WKH")}, "There is no column of csv_pvt.zip/psam_p50.csv named 'WKHP'"),
+        (
+            {"csv_pvt.zip": PERSONS.replace("52000", "Zq7Secret")},
+            "The column 'PINCP' of csv_pvt.zip/psam_p50.csv must hold numbers. Row 1",
+        ),
+        ({"csv_hvt.zip": HOUSEHOLDS + HOUSEHOLDS.splitlines()[2]}, "must hold each household once"),
+    ],
+)
+def test_a_table_of_another_layout_is_refused(bureau: Bureau, make: Any, changed: dict[str, str], words: str) -> None:
+    for name, text in changed.items():
+        bureau.files[f"/pums/2019/1-Year/{name}"] = archive("psam_p50", text)
+    assert main(FETCH) == 0
+    with pytest.raises(Refused) as refusal:
+        table(make)
+    assert words in str(refusal.value)
+    assert "Zq7Secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("state", ["xx", "Vermont", ""])
+def test_a_state_is_two_letters(state: str, make: Any) -> None:
+    with pytest.raises(Refused, match="must be the two letters of a state"):
+        make("dataset", "acs", state=state)
+
+
+def test_it_sweeps(bureau: Bureau, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough rows for folds: the same four persons many times."""
+    import dpbench
+
+    header, *rows = PERSONS.splitlines(keepends=True)
+    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", header + "".join(rows * 40))
+    assert main(FETCH) == 0
+    options = {"dataset.state": "vt", "dataset.sample_n": 100, "splits.repeats": 2}
+    frame = dpbench.sweep(options, dataset="acs", mechanism=["fm", "no_privacy"], engine="serial", record=False)
+    assert list(frame["state"]) == ["run", "run"]
+    assert list(frame["dpbench.leaks"]) == ["", ""]

@@ -1,0 +1,131 @@
+"""Leaving the sensitive attribute out: the base's fit on what is left, with zeros put back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.data.scaling import Rows, scale
+from dpbench.data.splits import Splits
+from dpbench.data.statistics import Block
+from dpbench.data.table import Table
+from dpbench.errors import Refused
+from dpbench.fit import Fit
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget
+from dpbench.registry import registry
+
+BASES = [name for name in registry().names("mechanism") if name not in ("drop_sensitive", "dpc")]
+LEFT_OUT = {"a column": ("x1",), "a group": ("g0",), "both": ("x0", "g0")}
+
+
+def block_of(rows: Rows) -> Block:
+    splits = Splits(repeats=2, folds=2)
+    labels = {r: splits.assign(rows.n, rows.n, 0, "t", r) for r in range(2)}
+    return Block(lambda r: rows, lambda r: labels[r], range(2), splits.parts, splits.tests)
+
+
+@pytest.fixture
+def people(table) -> Table:  # type: ignore[no-untyped-def]
+    """300 rows of 3 numeric columns and two groups, the first one declared sensitive."""
+    generator = np.random.default_rng(0)
+    levels = [np.eye(size)[generator.integers(size, size=300)] for size in (3, 2)]
+    x = np.column_stack([generator.uniform(-1, 1, (300, 3)), *levels])
+    return table(x, np.tanh(x @ np.arange(-3.0, 5.0)), (3, 2), sensitive=("g0",), threshold=0.0)
+
+
+def fitted(rows: Rows, model: str, mechanism: Any, make: Any, epsilon: float = 2.0) -> tuple[Fit, Curator]:
+    block = block_of(rows)
+    budget = Budget(epsilon, 1e-6, mechanism.counted())
+    curator = Curator(block.train, Draws(0, "t", block.runs), budget)
+    problem = make("model", model, intercept=rows.geometry.intercept).prepare(curator)
+    return mechanism.fit(curator, problem, budget), curator
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("left_out", LEFT_OUT)
+def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, people, make) -> None:  # type: ignore[no-untyped-def]
+    """Weights, status, health and ledger, in the box, where the other columns are scaled alike; every model the base fits."""
+    names = LEFT_OUT[left_out]
+    narrow = people.select([name for name in people.attributes if name not in names])
+    plain, dropping = make("mechanism", base), make("mechanism", "drop_sensitive", base=base, sensitive=names)
+    compared = 0
+    for model, intercept in (("linear", True), ("ridge", False), ("logistic", True)):
+        target = make("model", model).target
+        wide, less = (scale(t, "box", intercept, target) for t in (people, narrow))
+        if plain.unsupported(make("model", model), less.geometry):
+            assert dropping.unsupported(make("model", model), wide.geometry)
+            continue
+        assert dropping.unsupported(make("model", model), wide.geometry) is None
+        expected, alone = fitted(less, model, plain, make)
+        found, curator = fitted(wide, model, dropping, make)
+        kept = [wide.geometry.names.index(name) for name in less.geometry.names]
+        np.testing.assert_array_equal(found.weights[:, kept], expected.weights)
+        assert (np.delete(found.weights, kept, axis=1) == 0).all()
+        np.testing.assert_array_equal(found.status, expected.status)
+        assert found.health.keys() == expected.health.keys()
+        for event in expected.health:
+            np.testing.assert_array_equal(found.health[event], expected.health[event])
+        assert curator.ledger.as_dict() == alone.ledger.as_dict()
+        compared += 1
+    assert compared
+
+
+def test_without_a_base_it_is_least_squares_on_what_is_left(people, make) -> None:  # type: ignore[no-untyped-def]
+    rows = scale(people, "ball", True, "real")
+    fit, curator = fitted(rows, "linear", make("mechanism", "drop_sensitive"), make)
+    assert not curator.ledger.total.private
+    block = block_of(rows)
+    kept = [0, 1, 2, 3, 7, 8]
+    for run, weights in enumerate(fit.weights):
+        train, test = block.train.rows(run), block.test.rows(run)
+        expected = np.linalg.lstsq(train.x[:, kept], train.y, rcond=None)[0]
+        np.testing.assert_allclose(test.x @ weights, test.x[:, kept] @ expected, atol=1e-9)
+        assert (weights[[4, 5, 6]] == 0).all()
+
+
+def test_the_left_out_attribute_has_no_influence(people, make) -> None:  # type: ignore[no-untyped-def]
+    """Other values of it, the same weights to the bit: dpc's do change."""
+    rows = scale(people, "box", True, "real")
+    shuffled = rows.z.copy()
+    shuffled[:, 4:7] = shuffled[np.random.default_rng(1).permutation(rows.n), 4:7]
+    for name, options, same in (("drop_sensitive", {"base": "fm"}, True), ("dpc", {}, False)):
+        mechanism = make("mechanism", name, **options)
+        weights = [fitted(r, "linear", mechanism, make)[0].weights for r in (rows, Rows(shuffled, rows.geometry))]
+        assert (weights[0] == weights[1]).all() == same
+
+
+def test_its_budget_is_counted_as_its_base_s(make) -> None:  # type: ignore[no-untyped-def]
+    for base in BASES:
+        assert make("mechanism", "drop_sensitive", base=base).counted() == make("mechanism", base).counted()
+
+
+def test_it_says_why_it_cannot_fit(people, geometry, make) -> None:  # type: ignore[no-untyped-def]
+    g = scale(people, "box", False, "real").geometry
+    linear, robust = make("model", "linear"), make("model", "robust")
+    sentences = {
+        (linear, ()): None,
+        (
+            linear,
+            ("age",),
+        ): "drop_sensitive does not fit linear: the table has no attribute named 'age'. Known: g0, g1, x0, x1, x2.",
+        (linear, ("x0", "x1", "x2", "g0", "g1")): "drop_sensitive does not fit linear: no attribute is left.",
+    }
+    for (model, names), sentence in sentences.items():
+        assert make("mechanism", "drop_sensitive", sensitive=names).unsupported(model, g) == sentence
+    assert make("mechanism", "drop_sensitive", base="fm").unsupported(robust, g) == (
+        "drop_sensitive does not fit robust: fm does not fit robust: the model provides no polynomial."
+    )
+    assert "declares no sensitive attribute" in make("mechanism", "drop_sensitive").unsupported(linear, geometry(2))
+    with pytest.raises(Refused, match=r"There is no mechanism named 'truncate'\. Did you mean truncated"):
+        make("mechanism", "drop_sensitive", base="truncate").unsupported(linear, g)
+
+
+@pytest.mark.parametrize("name", ["x1", "x4"])
+def test_a_single_level_can_be_left_out_where_columns_are_the_attributes(name, geometry, make) -> None:  # type: ignore[no-untyped-def]
+    """What is left of the group is still a group: at most one 1 a row."""
+    g = geometry(2, (3,)).without([name])
+    assert g.groups == (((1, 2, 3),) if name == "x1" else ((2, 3),))
+    assert g.numeric == (1 if name == "x1" else 2)

@@ -1,0 +1,128 @@
+"""penalty=cv: λ is chosen as the paper does, run by run, and every record says that it leaked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.data.scaling import Rows, scale
+from dpbench.data.splits import Splits
+from dpbench.data.statistics import Block, Sample, WholeSample
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget
+from dpbench.streams import stream
+
+MODELS = ["ridge", "lasso", "elastic_net"]
+GRID = 10.0 ** np.arange(-6, 0.1, 0.5)
+
+
+@pytest.fixture
+def drawn(table: Callable[..., Any]) -> Callable[..., Rows]:
+    def built(n: int, d: int, signal: float, intercept: bool = True, scaling: Any = "box") -> Rows:
+        generator = np.random.default_rng(n)
+        x = generator.uniform(-0.2, 1, (n, d))
+        y = np.clip(0.2 + signal * x[:, 0] + 0.2 * generator.normal(size=n), -1, 1)
+        return scale(table(x, y), scaling, intercept, "real")
+
+    return built
+
+
+def curator_of(sample: Sample, runs: list[tuple[int, int]]) -> Curator:
+    return Curator(sample, Draws(0, "t", runs), Budget(1.0, 1e-6, "pure"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_choice_is_a_named_leak_that_costs_no_epsilon(name, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+    rows = drawn(60, 4, 0.3)
+    curator = curate(rows)
+    problem = make("model", name, penalty="cv").prepare(curator)
+    assert [leak.what for leak in curator.ledger.leaks] == ["penalty_by_cv"]
+    assert not curator.ledger.entries
+    assert np.isclose(problem.penalty[:, None], GRID).any(axis=1).all()
+    given = curate(rows)
+    make("model", name, penalty=0.1).prepare(given)
+    assert not given.ledger.leaks
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("n", "intercept", "scaling"),
+    [(50, True, "box"), (57, True, "box"), (65, True, "box"), (53, False, "box"), (52, True, "ball")],
+)
+def test_the_choice_is_that_of_the_model_s_own_fits_on_five_folds(name, n, intercept, scaling, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+    rows = drawn(n, 12, 0.3, intercept, scaling)
+    order, starts = stream("cross-validation", n).permutation(n), np.linspace(0, n, 6).astype(int)
+    errors = []
+    for penalty in GRID:
+        total = 0.0
+        for start, stop in pairwise(starts):
+            test, train = rows.take(order[start:stop]), rows.take(np.delete(order, np.s_[start:stop]))
+            problem = make("model", name, penalty=float(penalty), intercept=intercept).prepare(curate(train))
+            total += ((test.y - test.x @ problem.exact(WholeSample(train)).weights[0]) ** 2).sum()
+        errors.append(total)
+    found = make("model", name, penalty="cv", intercept=intercept).prepare(curate(rows)).penalty
+    assert 0 < np.argmin(errors) < len(GRID) - 1, "the test sees nothing at the grid's ends"
+    np.testing.assert_allclose(found, GRID[np.argmin(errors)])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_noise_wants_a_large_penalty_and_a_strong_signal_a_small_one(name, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+    noise, signal = (
+        make("model", name, penalty="cv").prepare(curate(rows)).penalty[0] for rows in (drawn(40, 15, 0.0), drawn(2000, 3, 0.7))
+    )
+    assert noise >= 0.03
+    assert signal <= noise / 10
+
+
+@pytest.mark.parametrize("name", ["ridge", "lasso"])
+def test_it_does_not_depend_on_how_repeats_are_cut_into_blocks(name, drawn, make) -> None:  # type: ignore[no-untyped-def]
+    rows = drawn(61, 10, 0.1)
+    splits = Splits(repeats=3, folds=3)
+
+    def prepared(repeats: tuple[int, ...]) -> Any:
+        block = Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), repeats, splits.parts, splits.tests)
+        problem = make("model", name, penalty="cv").prepare(curator_of(block.train, block.runs))
+        return problem.penalty, problem.exact(block.train).weights
+
+    penalty, weights = prepared((0, 1, 2))
+    assert len(set(penalty.tolist())) > 1, "one λ for all runs would hide the error"
+    for repeat in range(3):
+        alone = prepared((repeat,))
+        np.testing.assert_array_equal(penalty[3 * repeat : 3 * repeat + 3], alone[0])
+        np.testing.assert_array_equal(weights[3 * repeat : 3 * repeat + 3], alone[1])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_single_run_keeps_its_own_penalty(name, drawn, make) -> None:  # type: ignore[no-untyped-def]
+    rows = drawn(61, 10, 0.1)
+    splits = Splits(repeats=3, folds=3)
+    block = Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), range(3), splits.parts, splits.tests)
+    problem = make("model", name, penalty="cv").prepare(curator_of(block.train, block.runs))
+    for run in (0, 5, 8):
+        single = problem.one(run)
+        np.testing.assert_array_equal(single.penalty, problem.penalty[run : run + 1])
+        np.testing.assert_array_equal(
+            single.exact(block.train.one(run)).weights, problem.exact(block.train).weights[run : run + 1]
+        )
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_handful_of_rows_is_enough(name, n, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+    rows = drawn(9, 3, 0.3).take(np.arange(n))
+    problem = make("model", name, penalty="cv").prepare(curate(rows))
+    assert np.isfinite(problem.exact(WholeSample(rows)).weights).all()
+
+
+def test_a_column_without_values_is_no_obstacle(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+    for intercept in (True, False):
+        rows = drawn(30, 3, 0.3, intercept)
+        z = rows.z.copy()
+        z[:, 2] = 0
+        for name in MODELS:
+            problem = make("model", name, penalty="cv", intercept=intercept).prepare(curate(Rows(z, rows.geometry)))
+            assert np.isfinite(problem.penalty).all()

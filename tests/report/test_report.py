@@ -1,0 +1,296 @@
+"""Reports say what the rows say: the printed table, the note's sentences, the figure."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import pytest
+
+from dpbench.report.figures import error_against_epsilon
+from dpbench.report.note import METRICS_NOTE, answer, note
+from dpbench.report.rows import Row
+from dpbench.report.table import LONGEST, print_table
+
+Make = Callable[..., Row]
+
+
+@pytest.fixture
+def make() -> Make:
+    """A cell's row: its median error and what else is asked."""
+
+    def row(mechanism: str, error: float | None, epsilon: float = 0.8, *, spread: float = 0.01, **more: Any) -> Row:
+        params = {
+            "mechanism": mechanism,
+            "model": "linear",
+            "dataset": "wine",
+            "attack": "none",
+            "epsilon": f"{epsilon:g}",
+            "delta": "1e-06",
+            "splits": "50 x 5-fold",
+            **more.pop("params", {}),
+        }
+        tags = {"dpbench.sound": "true", "dpbench.private": "true", "dpbench.leaks": "", "dpbench.synthetic": "false"}
+        metrics = {"privacy/epsilon_accounted": epsilon, "privacy/epsilon_budget": epsilon}
+        metrics |= {"reference/no_privacy/rmse_median": 0.15, "reference/mean_predictor/rmse_median": 0.1772}
+        if error is not None:
+            names = {"median": 0.0, "mean": 0.0, "p20": -1.0, "p80": 1.0, "ci_low": -0.5, "ci_high": 0.5}
+            metrics |= {f"utility/rmse_{name}": error + weight * spread for name, weight in names.items()}
+        tags |= more.pop("tags", {})
+        metrics |= more.pop("metrics", {})
+        for name in more.pop("without", ()):
+            metrics.pop(name, None)
+        return Row(more.pop("state", "run"), params, tags, metrics, "rmse", more.pop("reason", ""))
+
+    return row
+
+
+@pytest.fixture
+def public(make: Make) -> Row:
+    """The non-private fit: better than everything, and not to be ranked."""
+    tags = {"dpbench.sound": "false", "dpbench.private": "false"}
+    return make("no_privacy", 0.0101, tags=tags, without=["privacy/epsilon_accounted"])
+
+
+def printed(rows: Sequence[Row]) -> str:
+    out = io.StringIO()
+    print_table(rows, out)
+    return out.getvalue()
+
+
+def body(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line.startswith("│")]
+
+
+class TestTable:
+    def test_a_row_says_error_band_references_epsilon_and_guarantee(self, make: Make) -> None:
+        text = printed([make("fm", 0.198512, 0.8, spread=0.02)])
+        assert text.startswith("linear on wine: rmse on the scaled target, 50 x 5-fold")
+        assert body(text) == [["fm", "0.8", "0.1985", "0.1785 - 0.2185", "0.1500", "0.1772", "0.8", "sound"]]
+
+    def test_what_is_not_private_or_not_proven_or_leaks_says_so(self, make: Make, public: Row) -> None:
+        rows = [
+            public,
+            make("a", 0.2, tags={"dpbench.sound": "false"}),
+            make("b", 0.2, tags={"dpbench.leaks": "bounds,lambda"}),
+            make("c", 0.2),
+        ]
+        lines = body(printed(rows))
+        assert [line[-1] for line in lines] == ["NOT PRIVATE", "UNPROVEN", "LEAKS bounds, lambda", "sound"]
+        assert lines[0][-2] == "infinite"
+
+    def test_a_cell_without_a_finite_error_has_none(self, make: Make) -> None:
+        (line,) = body(printed([make("fm", None)]))
+        assert line[2:4] == ["none", "none - none"]
+
+    def test_each_model_and_dataset_has_a_table_and_synthetic_data_says_so(self, make: Make) -> None:
+        synthetic = make("fm", 0.2, params={"dataset": "gaussian"}, tags={"dpbench.synthetic": "true"})
+        text = printed([make("fm", 0.2), synthetic, make("fm", 0.2, params={"model": "ridge"})])
+        titles = [line.strip() for line in text.splitlines() if "on the scaled target" in line]
+        assert titles == [
+            "linear on wine: rmse on the scaled target, 50 x 5-fold",
+            "linear on gaussian, SYNTHETIC data: rmse on the scaled target, 50 x 5-fold",
+            "ridge on wine: rmse on the scaled target, 50 x 5-fold",
+        ]
+
+    def test_piped_it_keeps_to_120_columns_and_a_row_to_a_line(self, make: Make) -> None:
+        rows = [
+            make(name, error, epsilon, spread=error / 3, params={"mechanism.ridge": "auto"})
+            for name in ("no_privacy", "cdp_irls")
+            for epsilon, error in ((0.0125, 12.3456), (102.4, 0.012345))
+        ]
+        text = printed(rows)
+        assert max(map(len, text.splitlines())) <= 120
+        assert "…" not in text
+        lines = body(text)
+        assert len(lines) == 4, "no row is wrapped"
+        for line, row in zip(lines, rows, strict=True):
+            assert float(line[3]) == pytest.approx(row.metric("utility/rmse"), rel=1e-3)
+            low, high = line[4].split(" - ")
+            assert float(low) == pytest.approx(row.metric("utility/rmse", "p20"), rel=1e-3)
+            assert float(high) == pytest.approx(row.metric("utility/rmse", "p80"), rel=1e-3)
+            assert float(line[2]) == row.epsilon
+
+    def test_very_large_and_very_small_numbers_are_not_cut(self, make: Make) -> None:
+        options = {"mechanism.ridge": "auto", "dataset.sample_rate": "0.015625"}
+        text = printed(
+            [make("functional_mechanism", error, spread=error / 3, params=options) for error in (123456.7, 0.000012345)]
+        )
+        assert "…" not in text
+        for number in ("1.235e+05", "8.230e+04 - 1.646e+05", "1.234e-05", "8.230e-06 - 1.646e-05"):
+            assert number in text
+
+    def test_many_swept_options_cut_no_number(self, make: Make) -> None:
+        options = {"mechanism.convention": "monomial", "mechanism.sensitivity": "tight", "mechanism.until_bounded": "False"}
+        options |= {"dataset.sample_rate": "0.015625", "model.penalty": "1e-05", "seed": "12345"}
+        text = printed([make("functional_mechanism", 0.1985, params=options)])
+        assert "…" not in text
+        for number in ("0.1985", "0.1885 - 0.2085", "0.1500", "0.1772", "0.015625", "1e-05", "12345"):
+            assert number in text
+
+    def test_rows_that_differ_look_different(self, make: Make) -> None:
+        changes = [{"mechanism.ridge": "2"}, {"seed": "1"}, {"delta": "1e-05"}, {"splits": "50 x hold-out 0.2"}]
+        for change in changes:
+            text = printed([make("fm", 0.2), make("fm", 0.2, params=change)])
+            for value in change.values():
+                assert value in text, change
+
+    def test_a_value_in_brackets_is_shown(self, make: Make) -> None:
+        text = printed(
+            [make("fm", 0.2, params={"dataset.attributes": "[red]"}), make("fm", 0.2, params={"dataset.attributes": "None"})]
+        )
+        assert "[red]" in text
+
+    def test_what_failed_or_was_pruned_stands_below_with_its_reason_once(self, make: Make) -> None:
+        rows = [
+            make("fm", 0.2),
+            *[
+                make("bad", None, epsilon, state="failed", reason="ValueError: [oops] (bad.py:3 in fit)")
+                for epsilon in (0.1, 0.8)
+            ],
+            make("odd", None, state="pruned", reason="odd does not fit linear: no."),
+        ]
+        text = printed(rows)
+        assert text.count("FAILED (2 cells): ValueError: [oops] (bad.py:3 in fit)") == 1
+        assert text.count("PRUNED (1 cell): odd does not fit linear: no.") == 1
+        assert [line[0] for line in body(text)] == ["fm"]
+
+    def test_a_long_table_is_cut_and_says_so(self, make: Make) -> None:
+        text = printed([make("fm", 0.2, 0.1 * (index + 1)) for index in range(LONGEST + 7)])
+        assert len(body(text)) == LONGEST
+        assert "7 more cells" in text
+
+    def test_nothing_is_printed_for_nothing(self) -> None:
+        assert printed([]) == ""
+
+
+class TestNote:
+    def test_the_best_ranked_cell_of_each_epsilon_is_named(self, make: Make) -> None:
+        rows = [make("fm", 0.30, 0.1), make("dpba", 0.20, 0.1), make("fm", 0.16, 3.2, spread=0.001), make("dpba", 0.17, 3.2)]
+        first, second = answer(rows)
+        assert first.startswith("linear on wine at ε = 0.1: dpba has the lowest median rmse, 0.2")
+        assert "the mean predictor, which needs no features, does no worse (0.1772)" in first
+        assert "fm follows with 0.3" in first
+        assert second.startswith("linear on wine at ε = 3.2: fm has the lowest median rmse, 0.16")
+        assert "mean predictor" not in second
+
+    @pytest.mark.parametrize(
+        "tags",
+        [{"dpbench.sound": "false"}, {"dpbench.private": "false"}, {"dpbench.leaks": "bounds_from_data"}, {"dpbench.sound": ""}],
+        ids=["unsound", "not private", "leaks", "unknown"],
+    )
+    def test_what_is_not_sound_is_never_ranked(self, make: Make, tags: dict[str, str]) -> None:
+        better = make("marvel", 0.001, tags=tags)
+        (sentence,) = answer([better, make("fm", 0.2)])
+        assert "fm has the lowest" in sentence
+        assert "marvel" not in sentence
+        (sentence,) = answer([better])
+        assert "nothing is ranked" in sentence
+        assert "marvel" not in sentence
+        assert "| marvel |" in note([better, make("fm", 0.2)], "command", "id", True), "but it is in the table"
+
+    def test_failed_and_pruned_cells_are_not_ranked_either(self, make: Make) -> None:
+        rows = [make("fm", 0.2), make("bad", 0.1, state="failed", reason="x"), make("odd", 0.1, state="pruned", reason="y")]
+        (sentence,) = answer(rows)
+        assert "bad" not in sentence
+        assert "odd" not in sentence
+
+    def test_a_cell_without_a_finite_error_does_not_win(self, make: Make) -> None:
+        (sentence,) = answer([make("broken", None), make("fm", 0.2)])
+        assert "fm has the lowest" in sentence
+        (sentence,) = answer([make("broken", None)])
+        assert "no run gave a finite error" in sentence
+
+    def test_an_overlap_is_said(self, make: Make) -> None:
+        (apart,) = answer([make("fm", 0.20), make("dpba", 0.30)])
+        assert "do not separate" not in apart
+        (close,) = answer([make("fm", 0.200), make("dpba", 0.201)])
+        assert "do not separate" in close
+
+    def test_a_mechanisms_options_tell_its_cells_apart(self, make: Make) -> None:
+        (sentence,) = answer([make("fm", 0.3, params={"mechanism.ridge": "2"}), make("fm", 0.2, params={"mechanism.ridge": "4"})])
+        assert "fm (ridge=4) has the lowest" in sentence
+        assert "fm (ridge=2) follows" in sentence
+
+    @pytest.mark.parametrize("key", ["dataset.n", "model.penalty", "delta", "splits"])
+    def test_only_what_was_computed_on_the_same_problem_is_compared(self, make: Make, key: str) -> None:
+        """An error on more data, another penalty or other splits says nothing about which mechanism is better."""
+        hard = [make("fm", 0.30, params={key: "1"}), make("dpba", 0.40, params={key: "1"})]
+        easy = [make("fm", 0.12, params={key: "2"}), make("dpba", 0.11, params={key: "2"})]
+        sentences = answer([*hard, *easy])
+        assert len(sentences) == 2
+        assert any(
+            "fm has the lowest median rmse, 0.3" in sentence and "dpba follows with 0.4" in sentence for sentence in sentences
+        )
+        assert any("dpba has the lowest median rmse, 0.11" in sentence for sentence in sentences)
+
+    def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell(self, make: Make, public: Row) -> None:
+        rows = [make("fm", 0.2), public, make("bad", None, state="failed", reason="x"), make("old", 0.25, state="resumed")]
+        text = note(rows, "python -m dpbench -m epsilon=0.8", "abc", True)
+        assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest")
+        assert text.index("fm has the lowest") < text.index(METRICS_NOTE) < text.index("![") < text.index("`python -m dpbench")
+        assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
+        table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
+        assert [line.split(" | ")[0] for line in table] == ["| fm", "| no_privacy", "| old"]
+        assert "| infinite | NOT PRIVATE |" in text
+        assert "1 cells failed" in text or "1 cell failed" in text
+        assert "SYNTHETIC" not in text.upper()
+        assert "get-artifact" not in note(rows, "command", "abc", False)
+
+    @pytest.mark.parametrize("key", ["mechanism.ridge", "dataset.n", "model.penalty", "delta", "splits", "seed"])
+    def test_no_two_lines_of_the_notes_table_look_alike(self, make: Make, key: str) -> None:
+        text = note([make("fm", 0.2, params={key: "17"}), make("fm", 0.2, params={key: "71"})], "command", None, False)
+        one, other = [line for line in text.splitlines() if line.startswith("| fm")]
+        assert "17" in one
+        assert "71" in other
+
+    def test_synthetic_data_is_named_so(self, make: Make) -> None:
+        assert "synthetic" in note([make("fm", 0.2, tags={"dpbench.synthetic": "true"})], "command", None, False)
+
+
+class TestFigure:
+    def rows(self, make: Make) -> list[Row]:
+        return [make(name, 0.3 / epsilon, epsilon) for name in ("fm", "dpba") for epsilon in (0.1, 0.8, 3.2)]
+
+    def test_it_is_a_picture_with_something_on_it(self, make: Make, public: Row, tmp_path: Path) -> None:
+        stem = tmp_path / "report" / "error_vs_epsilon"
+        assert error_against_epsilon([*self.rows(make), public], stem)
+        image = matplotlib.image.imread(stem.with_suffix(".png"))
+        assert min(image.shape[:2]) > 300
+        assert image[..., :3].std() > 0.02
+        colours = {tuple(pixel) for pixel in (image[..., :3] * 255).round().astype(int).reshape(-1, 3)}
+        assert {(0, 0x72, 0xB2), (0xD5, 0x5E, 0)} <= colours, "a curve of each mechanism"
+        assert stem.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+
+    def test_every_panel_and_missing_numbers_are_drawn_without_a_word(self, make: Make, tmp_path: Path) -> None:
+        rows = self.rows(make)
+        rows += [make("fm", 40.0 * epsilon, epsilon, params={"model": "ridge"}) for epsilon in (0.1, 3.2)]
+        rows += [
+            make("fm", 0.2, epsilon, params={"dataset": "gaussian"}, tags={"dpbench.synthetic": "true"}) for epsilon in (1, 2)
+        ]
+        rows += [make("odd", None), make("bad", None, state="failed", reason="x")]
+        rows += [make("few", 0.2, epsilon, without=["utility/rmse_ci_low", "utility/rmse_ci_high"]) for epsilon in (0.1, 0.8)]
+        assert error_against_epsilon(rows, tmp_path / "figure")
+        assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+    @pytest.mark.parametrize("epsilons", [[], [0.8]], ids=["nothing", "one ε"])
+    def test_there_is_none_with_nothing_to_draw(self, make: Make, tmp_path: Path, epsilons: list[float]) -> None:
+        assert not error_against_epsilon([make("fm", 0.2, epsilon) for epsilon in epsilons], tmp_path / "figure")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_more_curves_than_colours_are_drawn(self, make: Make, tmp_path: Path) -> None:
+        rows = [make(f"m{index}", 0.1 + index / 100, epsilon) for index in range(9) for epsilon in (0.1, 0.8)]
+        assert error_against_epsilon(rows, tmp_path / "figure")
+
+
+def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing(make: Make, public: Row) -> None:
+    assert make("fm", 0.2).ranked
+    assert make("fm", 0.2, state="resumed").ranked
+    assert not public.ranked
+    assert not make("fm", 0.2, state="failed").ranked
+    assert not make("fm", 0.2, tags={"dpbench.leaks": "x"}).ranked
+    assert re.fullmatch("LEAKS x", make("fm", 0.2, tags={"dpbench.leaks": "x"}).guarantee)
