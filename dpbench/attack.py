@@ -53,9 +53,9 @@ class Attack(Component):
         ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: why it makes no sense.
 
     Names that other attacks use too keep their meaning: ``accuracy_train`` and ``accuracy_test`` (guesses about rows that
-    trained, and about rows that did not), ``gap`` (their difference), ``balanced_accuracy``, ``auc``, ``advantage`` (over guessing
-    without the release), and the same under ``control/<name>/`` for what can be guessed without it. The core adds ``cap``
-    (:func:`advantage_cap`).
+    trained, and about rows that did not), ``gap`` (their difference), ``balanced_accuracy``, ``auc``, ``advantage`` (over
+    guessing without the release), and the same under ``control/<name>/`` for what can be guessed without it. The core adds
+    ``cap`` (:func:`advantage_cap`).
     """
 
     kind: ClassVar[str] = "attack"

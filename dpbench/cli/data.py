@@ -17,9 +17,12 @@ WARNING = (
 )
 
 
-@click.group("data")
-def command() -> None:
-    """List the datasets, draft a bounds file for your own table, or fetch a dataset that is not here yet."""
+@click.group("data", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """List the datasets (also when no command is named), draft a bounds file for your own table, or fetch a dataset."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_, as_json=False)
 
 
 @command.command("list")

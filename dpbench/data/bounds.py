@@ -16,7 +16,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from dpbench.data.reading import NULLS, Cells, File, Wanted
+from dpbench.data.cells import NULLS, Cells, Wanted
+from dpbench.data.reading import File
 from dpbench.data.table import Column
 from dpbench.errors import Refused, unknown
 

@@ -16,7 +16,7 @@ import numpy as np
 from dpbench.data.grid import Tally
 from dpbench.data.statistics import Sample
 from dpbench.privacy.cost import Cost
-from dpbench.privacy.curator import Answer, Curator, Draws, until_identity, unproven_identity
+from dpbench.privacy.curator import Answer, Curator, Draws, unproven_identity, until_identity
 from dpbench.privacy.histogram import Histogram, Scan
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
@@ -25,8 +25,8 @@ from dpbench.privacy.query import Query
 ROUNDING = 1e-9
 """Relative slack for the rounding of exact answers and bounds."""
 
-
-_FLOW = "control flow depends on the rows."
+FLOW = "control flow depends on the rows."
+"""What a call that is not the same one says of a mechanism."""
 
 
 class Violation(Exception):
@@ -93,7 +93,7 @@ class Replay(Curator):
     def finish(self) -> None:
         """Every recorded call must have been made again."""
         if self._left:
-            raise Violation(f"On the neighbour the query {self._left[0].query!r} was not asked: {_FLOW}")
+            raise Violation(f"On the neighbour the query {self._left[0].query!r} was not asked: {FLOW}")
 
     def _recorded(self, query: Query, identity: str, noise: Noise) -> np.ndarray:
         exact = query.exact(self._sample)
@@ -117,12 +117,12 @@ class Replay(Curator):
     def _told(self, query: Query, identity: str, noise: Noise | None, exact: Any) -> Answer:
         """The recorded answer, which must be the one to this query with this noise; the exact one goes on a tape of its own."""
         if not self._left:
-            raise Violation(f"On the neighbour the query {query.name!r} is asked once more: {_FLOW}")
+            raise Violation(f"On the neighbour the query {query.name!r} is asked once more: {FLOW}")
         told = self._left.pop(0)
         if (told.query, told.identity) != (query.name, identity):
-            raise Violation(f"The query {told.query!r} became {query.name!r}, or another one of that name: {_FLOW}")
+            raise Violation(f"The query {told.query!r} became {query.name!r}, or another one of that name: {FLOW}")
         if not _same(told.noise, noise):
-            raise Violation(f"The noise of {query.name!r} changed: {_FLOW}")
+            raise Violation(f"The noise of {query.name!r} changed: {FLOW}")
         if self.tape is not None:
             self.tape.append(replace(told, exact=exact))
         return told

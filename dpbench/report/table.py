@@ -1,4 +1,4 @@
-"""The table that a sweep prints: error with its band, the two references, the accounted ε, the standing of the guarantee."""
+"""The table that a sweep prints: error with its band, the references, ε, what an attack found, the standing of the guarantee."""
 
 from __future__ import annotations
 
@@ -70,6 +70,9 @@ def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
         table.add_column(name, no_wrap=True)
     for name in ("ε", "median", "20-80 %", "no privacy", "mean only", "ε accounted"):
         table.add_column(name, justify="right", no_wrap=True)
+    found = attack_columns(rows)
+    for name in found:
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee")
     for row in rows[:LONGEST]:
         low, high = row.metric(f"utility/{primary}", "p20"), row.metric(f"utility/{primary}", "p80")
@@ -83,9 +86,31 @@ def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
             _number(row.metric(f"reference/no_privacy/{primary}")),
             _number(row.metric(f"reference/mean_predictor/{primary}")),
             "infinite" if accounted is None else f"{accounted:.4g}",
+            *(_rounded(row.metrics.get(metric)) for metric in found.values()),
             row.guarantee,
         )
     return table
+
+
+def attack_columns(rows: Sequence[Row]) -> dict[str, str]:
+    """The attack's columns: its advantage, that of every control that has one, and what the cap is about beside the cap.
+
+    Means, since a cap limits an expectation. Nothing where nothing was attacked.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row.metrics if name.startswith("attack/")))
+    if "attack/advantage_mean" not in names:
+        return {}
+    columns = {"advantage": "attack/advantage_mean"}
+    for name in names:
+        control, _, metric = name.removeprefix("attack/control/").partition("/")
+        if name.startswith("attack/control/") and metric == "advantage_mean" and any(row.metrics.get(name) for row in rows):
+            columns[control] = name
+    gap = {"train - test": "attack/gap_mean"} if "attack/gap_mean" in names else {}
+    return {**columns, **gap, "cap": "attack/cap"}
+
+
+def _rounded(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
 
 
 def _number(value: float | None) -> str:

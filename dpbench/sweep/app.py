@@ -35,7 +35,17 @@ class _Result:
     error: BaseException | None = None
 
 
+@dataclass
+class _Request:
+    """What was asked for: Hydra tells a job the configuration, and not how it was written."""
+
+    point: Point | None = None
+    """The single cell that is run; Hydra cannot set an option that is a mapping, so it is composed here."""
+    command: Sequence[str] = ()
+
+
 result = _Result()
+request = _Request()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -48,10 +58,13 @@ def main(argv: Sequence[str]) -> int:
         raise Refused("--cfg shows the configuration of one cell: leave out -m and give one value a key.")
     register()
     register_sweeper()
-    if "--hydra-help" not in flags:
-        _check(overrides, multirun, flags)
+    points = [] if "--hydra-help" in flags else _check(overrides, multirun, flags)
+    request.point, request.command = None, argv
     if multirun:
         overrides = [_for_the_sweeper(text, axis) for text, axis in zip(overrides, parse(overrides), strict=True)]
+    elif points and not {"--cfg", "-c", "--info"} & set(flags):
+        request.point = points[0]
+        overrides = [text for text, axis in zip(overrides, parse(overrides), strict=True) if axis.hydra]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us, which knows how to say them
     before = sys.argv
     sys.argv = ["dpbench", *flags, *overrides]
@@ -68,14 +81,19 @@ def main(argv: Sequence[str]) -> int:
 def job(config: DictConfig) -> None:
     """One Hydra job: one cell, run and recorded by itself."""
     try:
-        plain: Any = OmegaConf.to_container(config, resolve=True)
-        planned = plan([Point(plain, {})])
+        point = request.point or Point(_plain(config), {})
+        planned = plan([point])
         refuse_pruned(planned)
-        finish(planned, plain, sweep=False, command=sys.argv[1:])
+        finish(planned, point.config, sweep=False, command=request.command)
     except OmegaConfBaseException as error:
         result.error = Refused(" ".join(str(error).split("\n")[0].split()))
     except (Refused, Unfinished) as error:
         result.error = error  # Hydra would print a line of its own before it raised it again
+
+
+def _plain(config: DictConfig) -> dict[str, Any]:
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    return dict(plain)
 
 
 def finish(planned: Any, config: dict[str, Any], *, sweep: bool, command: Sequence[str]) -> None:
@@ -122,7 +140,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return flags, overrides
 
 
-def _check(overrides: Sequence[str], multirun: bool, flags: Sequence[str]) -> None:
+def _check(overrides: Sequence[str], multirun: bool, flags: Sequence[str]) -> list[Point]:
     """Expand the grid before Hydra does, for errors that name what is allowed."""
     if not multirun:
         for text, axis in zip(overrides, parse(overrides), strict=True):
@@ -130,7 +148,7 @@ def _check(overrides: Sequence[str], multirun: bool, flags: Sequence[str]) -> No
                 raise Refused(f"{text!r} gives several values: add -m to sweep them.")
     folder, name = _value_of(flags, "--config-dir", "-cd"), _value_of(flags, "--config-name", "-cn")
     try:
-        loaded(overrides, folder, name or "config")
+        return loaded(overrides, folder, name or "config")
     except MissingConfigException as error:
         raise Refused(" ".join(str(error).split("\n")[0].split())) from None
 

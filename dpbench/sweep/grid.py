@@ -50,6 +50,8 @@ class Axis:
     values: tuple[Any, ...]
     listed: bool = False
     """Whether it was written as a sweep, if only of one value."""
+    hydra: bool = False
+    """Whether it is Hydra's own: its key is then the whole text."""
 
     @property
     def swept(self) -> bool:
@@ -59,7 +61,7 @@ class Axis:
 def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "config") -> list[Point]:
     """Every configuration that the overrides ask for, in the order in which they were written."""
     asked = parse(overrides)
-    for_hydra = [axis.key for axis in asked if axis.key.partition("=")[0].startswith("hydra")]
+    for_hydra = [axis.key for axis in asked if axis.hydra]
     axes = {axis.key: axis for axis in asked if axis.key not in for_hydra}
     experiment = axes.pop("experiment", None)
     preset = [f"experiment={value}" for value in experiment.values] if experiment else []
@@ -95,7 +97,7 @@ def _axis(text: str) -> Axis:
         override = OverridesParser.create().parse_override(text)
         key = override.key_or_group
         if key.partition(".")[0].partition("/")[0] == "hydra":
-            return Axis(text, ())
+            return Axis(text, (), hydra=True)
         if override.is_add() or override.is_force_add() or override.is_delete():
             raise Refused(f"The override {text!r} adds or deletes a key. dpbench has fixed keys: write key=value.")
         if override.package is not None:

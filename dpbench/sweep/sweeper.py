@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,10 +21,10 @@ class DpbenchSweeper(Sweeper):
         self.context = hydra_context
 
     def sweep(self, arguments: list[str]) -> None:
-        from dpbench.sweep.app import finish
+        from dpbench.sweep.app import finish, request
         from dpbench.sweep.grid import expand
         from dpbench.sweep.plan import plan
 
         assert self.context is not None
         points = expand(arguments, self.context.config_loader)
-        finish(plan(points), points[0].config, sweep=True, command=sys.argv[1:])
+        finish(plan(points), points[0].config, sweep=True, command=request.command)

@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, ClassVar, Literal
 import numpy as np
 
 from dpbench.data.cache import cache_folder, enforce
+from dpbench.data.cells import NUMBER, TEXT
 from dpbench.data.complete import Complete
-from dpbench.data.reading import NUMBER, TEXT, Csv
+from dpbench.data.reading import Csv
 from dpbench.data.table import Column, Table
 from dpbench.dataset import Dataset
 from dpbench.errors import Refused

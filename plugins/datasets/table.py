@@ -10,9 +10,10 @@ import numpy as np
 
 from dpbench.data.bounds import MOST_LEVELS, Bounds, Declared, declared, levels_of, profiles, read_bounds
 from dpbench.data.cache import digest_of
+from dpbench.data.cells import NULLS
 from dpbench.data.complete import Complete
 from dpbench.data.frames import resolved
-from dpbench.data.reading import NULLS, File, open_table
+from dpbench.data.reading import File, open_table
 from dpbench.data.table import BOUNDS_FROM_DATA, Column, Table
 from dpbench.dataset import Dataset
 from dpbench.errors import Refused, unknown

@@ -29,25 +29,31 @@ CURRENCIES: dict[Composition, Currency] = {"cdp": "zcdp", "conventional": "pure"
 class ConcentratedIRLS(Mechanism):
     """Least squares step by step, on noisy moments of rows that the last residuals weigh.
 
-    From w = 0, J times: s_i = 1/max(1/κ, |y_i - x_i'w|), A~ = X'Sy + noise, B~ = X'SX + noise, w = B~⁻¹A~. Without noise it
-    goes to the minimiser of the Huber loss with threshold 1/κ, which is near that of Σ|y - x'w|. A model whose rows all weigh
-    1 takes one step (Park and Welling 2016, Algorithm 1 as printed: it has no loop). The note prints neither J nor κ: 5 and 5
-    are our choice.
+    Formula: from w = 0, J times: s_i = 1/max(1/κ, |y_i - x_i'w|), A~ = X'Sy + noise, B~ = X'SX + noise, w = B~⁻¹A~. A model whose
+    rows all weigh 1 takes one step (Algorithm 1 as printed: it has no loop). Without noise it goes to the minimiser of the Huber
+    loss with threshold 1/κ, which is near that of Σ|y - x'w|.
 
-    Guarantee, ``variant=sound``: ρ-zCDP at ρ = ε for replace-one neighbours, n and the bounds public; ``laplace`` noise makes it
-    ε-DP. Each step is one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, κ√(2M(M + 1)) in
-    the box of M columns, a one-hot group being one. A weight depends on its row and on private answers only. B~'s eigenvalues
-    are raised to what noise alone makes of them, 2σ√(D/2). The weighted intercept's own coefficient is not n, so it is noised.
+    Guarantee: ρ-zCDP at ρ = ε for replace-one neighbours (``variant=sound``); ``distribution=laplace`` makes it ε-DP. Each step
+    is one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, κ√(2M(M + 1)) in the box of M
+    columns, a one-hot group being one. A weight depends on its row and on private answers only. ``variant=published`` is NOT
+    private, and every record says so.
 
-    ``variant=published`` is NOT private, and every record says so: Wishart noise is positive definite, so it never hides that B
-    fell. The density ratio of equations 8 to 11 holds where both densities are positive only; a neighbour's answer is impossible
-    with probability 1 - exp(-ε'), whatever the dimension: δ is at least that in each of the J releases. Its other faults: ε' =
-    √(ε/J) drops the positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5), which ε'-DP
-    = ε'²/2-zCDP would repair; and the Gaussian A (equation 5) is not ε'-DP, as that theorem needs. ``composition`` says how ε'
-    follows from ε (the curves of their figure 1; ``advanced`` adds more noise than ``conventional`` while J < log(1/δ)).
+    Public: n and the bounds. The weighted intercept's own coefficient is not n, so it is noised.
 
     Cost: J passes over the rows of every run, a second for 250 runs on 5,000 rows, 40 s on 300,000; one step of rows
     that all weigh 1 takes milliseconds.
+
+    Reference: Park and Welling 2016, "A note on privacy preserving iteratively reweighted least squares", arXiv 1605.07511. The
+    note prints neither J nor κ: 5 and 5 are our choice.
+
+    Errata: the note's Wishart noise (``variant=published``) is positive definite, so it never hides that B fell. The density
+    ratio of equations 8 to 11 holds where both densities are positive only; a neighbour's answer is impossible with probability 1
+    - exp(-ε'), whatever the dimension: δ is at least that in each of the J releases. Its other faults: ε' = √(ε/J) drops the
+    positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5), which ε'-DP = ε'²/2-zCDP would
+    repair; and the Gaussian A (equation 5) is not ε'-DP, as that theorem needs.
+
+    B~'s eigenvalues are raised to what noise alone makes of them, 2σ√(D/2). With ``variant=published``, ``composition`` says how
+    ε' follows from ε (the curves of their figure 1; ``advanced`` adds more noise than ``conventional`` while J < log(1/δ)).
     """
 
     name: ClassVar[str] = "cdp_irls"

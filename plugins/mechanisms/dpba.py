@@ -24,17 +24,24 @@ from dpbench.privacy.polynomial import Polynomial
 class BudgetAllocation(Mechanism):
     """The functional mechanism with a budget for the quadratic coefficients and another for the linear ones.
 
-    The quadratic coefficients get Lap(b_q), the linear ones Lap(b_l). ``alpha=paper`` and ``alpha=<number>`` take Fang's
+    Formula: the quadratic coefficients get Lap(b_q), the linear ones Lap(b_l). ``alpha=paper`` and ``alpha=<number>`` take Fang's
     scales b_q = f1/(αε) and b_l = f2/((1 - α)ε), with f1 = 2D² and f2 = 4D for linear regression, D²/4 and 3D for logistic;
     ``epsilon_1`` names the quadratic coefficients' part of ε outright, as the axis of their figures 3 and 4 does.
     ``alpha=opt`` takes the scales of least expected damage whose joint cost is exactly ε.
 
-    Guarantee: ε-DP for replace-one neighbours, n and the bounds public (Fang et al. 2019, Algorithm 1: two Laplace releases in
-    sequence; ``opt``: one joint release, tight). The paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves next to nothing
-    for the linear coefficients (α = 0.9996 at D = 13: they get 290 times FM's noise; logistic: α = 0.027 up to D = 12 and
-    0.979 from 13 on), so its figures cannot have used it; it is kept as ``alpha=paper``. Its else-branch prints no β; the
-    mirror image of the first one is meant. Algorithm 1 sets h without its minus sign, so a literal reading fits -w. Choosing
-    ε₁ by the fit's own error, as figures 3 and 4 invite to, would cost budget of its own.
+    Guarantee: ε-DP for replace-one neighbours (Algorithm 1: two Laplace releases in sequence; ``opt``: one joint release, tight).
+
+    Public: n and the bounds.
+
+    Cost: that of ``fm``, and a search for one number where ``alpha=opt``.
+
+    Reference: Fang et al. 2019, "Regression analysis with differential privacy preserving", IEEE Access 7, Algorithm 1.
+
+    Errata: the paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves next to nothing for the linear coefficients (α = 0.9996
+    at D = 13: they get 290 times FM's noise; logistic: α = 0.027 up to D = 12 and 0.979 from 13 on), so its figures cannot have
+    used it; it is kept as ``alpha=paper``. Its else-branch prints no β; the mirror image of the first one is meant. Algorithm 1
+    sets h without its minus sign, so a literal reading fits -w. Choosing ε₁ by the fit's own error, as figures 3 and 4 invite to,
+    would cost budget of its own.
     """
 
     name: ClassVar[str] = "dpba"

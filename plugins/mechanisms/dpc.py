@@ -27,23 +27,31 @@ from .fm import published_ridge
 class SensitiveCoefficients(Mechanism):
     """The functional mechanism with more noise on every coefficient that involves a sensitive attribute.
 
-    Coefficients of w_j w_l and w_j where j (or l) belongs to a sensitive attribute get Lap(Δ/ε_s), the others Lap(Δ/ε_n), with
-    ε_s = γ ε_n and ε_n = ε / (1 - β + βγ); β is the sensitive coefficients' share of Δ. γ = 1 is ``fm``.
+    Formula: coefficients of w_j w_l and w_j where j (or l) belongs to a sensitive attribute get Lap(Δ/ε_s), the others
+    Lap(Δ/ε_n), with ε_s = γ ε_n and ε_n = ε / (1 - β + βγ); β is the sensitive coefficients' share of Δ. γ = 1 is ``fm``.
 
-    Guarantee: ε-DP for replace-one neighbours, n, the bounds and which attributes are sensitive public (Wang, Si, Wu 2015).
+    Guarantee: ε-DP for replace-one neighbours, of the whole row. Nothing attribute-specific is proved: the protection of the
+    sensitive attribute is empirical, and much like that of leaving it out (compare with ``drop_sensitive``).
+
+    Public: n, the bounds, and which attributes are sensitive.
+
+    Cost: that of ``fm``.
+
+    Reference: Wang et al. 2015, "Regression model fitting under differential privacy and model inversion attack", IJCAI.
+
+    Errata: the authors' evaluation picks one of 500 noisy fits by its test error, which costs 500 ε: not copied. Their program's
+    ridge, 5 std at ε_s, shrinks everything to nothing: it is ``ridge=code``. Their β was not at hand: ``beta_rule=paper``, β =
+    k/D, is inferred from their constants, and leaves a part of ε unspent.
+
     Proof: let A and B be the L1 changes of the sensitive and of the other coefficients, Δ >= sup (A + B), Δ_n >= sup B (the
     objective without the sensitive columns), β = 1 - Δ_n/Δ. The loss is (ε_n/Δ)(B + γA) = (ε_n/Δ)((1 - γ) B + γ (A + B)) <=
     ε_n ((1 - γ)(1 - β) + γ) = ε. It needs upper bounds only, so it holds for one-hot groups, the ball, an intercept, and every
-    convention and sensitivity. Nothing attribute-specific is proved: the protection of the sensitive attribute is empirical,
-    and much like that of leaving it out (compare with ``drop_sensitive``).
+    convention and sensitivity.
 
     ``beta_rule=share`` is that β: 1 - ((D-k)² + 2(D-k)) / (D² + 2D) for k of D columns by the published count (linear), and 1
-    - (D-k+1)²/(D+1)² with ``sensitivity=tight``. ``paper`` is β = k/D, inferred from the authors' constants (their text was
-    not at hand): valid with the published counts, where the true share is larger and a part of ε stays unspent. D counts
-    noised columns, the intercept included. ``ridge=auto`` is fm's, at ε_n; ``ridge=code`` is 5 std at ε_s, as in the authors'
-    program, which shrinks everything to nothing. With ``repair=floor``, ridge and floor act on the columns multiplied by γ
-    where they are sensitive, so that the noise is even. The authors' evaluation picks one of 500 noisy fits by its test error,
-    which costs 500 ε: not copied.
+    - (D-k+1)²/(D+1)² with ``sensitivity=tight``. ``paper`` is valid with the published counts, where the true share is larger. D
+    counts noised columns, the intercept included. ``ridge=auto`` is fm's, at ε_n. With ``repair=floor``, ridge and floor act on
+    the columns multiplied by γ where they are sensitive, so that the noise is even.
     """
 
     name: ClassVar[str] = "dpc"

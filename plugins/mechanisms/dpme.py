@@ -27,23 +27,29 @@ from dpbench.privacy.noise import Noise, laplace
 class NoisyHistogram(Mechanism):
     """A regression on a noisy histogram of the whole table: Laplace noise on every cell, then a fit weighted by the counts.
 
-    Features and target are divided into cells of side h, as a fraction of the declared ranges; each count gets Lap(2/ε), and
-    the model is fitted to the cells' centres. ``bandwidth=lei``: h = (√(log n)/n)^(1/(1 + D'/2)) for D' attributes, the target
-    included, and K = ⌈1/h⌉ bins of each; ``d+1``: the exponent 1/(D' + 1) that is quoted instead at times; a number: K itself.
-    Attributes of at most K public levels have a cell for each, one-hot groups one for each level and one for none. K is
-    lowered until at most ``cells`` are left, and recorded (``health/bins``, ``health/cells``).
+    Formula: features and target are divided into cells of side h, as a fraction of the declared ranges; each count gets Lap(2/ε),
+    and the model is fitted to the cells' centres. ``bandwidth=lei``: h = (√(log n)/n)^(1/(1 + D'/2)) for D' attributes, the
+    target included, and K = ⌈1/h⌉ bins of each; ``d+1``: the exponent 1/(D' + 1) that is quoted instead at times; a number: K
+    itself. Noisy counts are clipped at 0 (``clip``), kept where they reach log(n)/ε (``threshold``), or taken as they are
+    (``raw``: unbiased moments, eigenvalues floored at what noise alone makes of them; only for losses that moments determine).
 
-    Noisy counts are clipped at 0 (``clip``), kept where they reach log(n)/ε (``threshold``), or taken as they are (``raw``:
-    unbiased moments, eigenvalues floored at what noise alone makes of them; only for losses that moments determine).
+    Guarantee: ε-DP for replace-one neighbours: a replaced row moves two counts by one.
 
-    Guarantee: ε-DP for replace-one neighbours, n and the bounds public: a replaced row moves two counts by one (Lei 2011,
-    "Differentially private M-estimators"; there, with Lap(1/ε), a row is added or removed). Clipping leaves 1/ε pseudo-rows in
-    every empty cell, uniformly spread: useless where there are many more cells than nε, which is what the functional mechanism's
-    figures show of it. The full paper was not at hand: counts and bandwidth are settled as said here.
+    Public: n, the bounds, the levels of attributes that have few, and the cells.
 
     Cost: cells are drawn in blocks of 260,000, a run at a time. 250 runs of 10⁵ cells take 0.7 s for linear models, of 10⁶
     cells 8 s, in under 100 MB. Other models keep the cells of one run that weigh anything, 0.25 GB for 10⁶ cells of 14 columns,
     and cost what their fit of so many rows costs: 250 runs of 5·10⁵ cells take 15 s for logistic, a minute for robust regression.
+
+    Reference: Lei 2011, "Differentially private M-estimators", NIPS. The full paper was not at hand: counts and bandwidth are
+    settled as said here.
+
+    Errata: there, with Lap(1/ε), a row is added or removed; here one is replaced. Clipping leaves 1/ε pseudo-rows in every empty
+    cell, uniformly spread: useless where there are many more cells than nε, which is what the functional mechanism's figures
+    show of it.
+
+    Attributes of at most K public levels have a cell for each, one-hot groups one for each level and one for none. K is
+    lowered until at most ``cells`` are left, and recorded (``health/bins``, ``health/cells``).
     """
 
     name: ClassVar[str] = "dpme"

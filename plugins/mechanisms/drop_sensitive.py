@@ -27,8 +27,15 @@ class DropSensitive(Mechanism):
     An attribute that the model never saw cannot be inverted out of it beyond what the other attributes and the target tell:
     the control that ``dpc`` and every attack on a sensitive attribute must be compared with.
 
-    Guarantee: that of ``base``, on the columns that are left; which attributes are sensitive is public. None with the default
-    ``base=no_privacy``. Status and health are the base's.
+    Formula: that of ``base`` on the columns that are left.
+
+    Guarantee: that of ``base``; none with the default ``base=no_privacy``. Status and health are the base's.
+
+    Public: what ``base`` takes for public, and which attributes are sensitive.
+
+    Cost: that of ``base`` on fewer columns.
+
+    Reference: none; the control that published attacks on a sensitive attribute leave out.
     """
 
     name: ClassVar[str] = "drop_sensitive"

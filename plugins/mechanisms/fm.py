@@ -23,23 +23,27 @@ from dpbench.privacy.polynomial import Convention, Polynomial, Sensitivity
 class FunctionalMechanism(Mechanism):
     """Laplace noise on the coefficients of the objective, then minimise what came out.
 
-    Every coefficient of f(w) = sum of w_j w_l and w_j monomials gets Lap(Δ/ε), the objective is made bounded, and its
-    minimiser is released. A model's penalty, smooth or not, is added to the noisy objective (Dandekar et al. 2018, equations 8
-    and 9); logistic regression is its truncation at order 2.
+    Formula: every coefficient of f(w), the sum of the loss's w_j w_l and w_j monomials, gets Lap(Δ/ε) with Δ = 2(D + 1)² for D
+    coefficients (logistic regression, by its truncation at order 2: D²/4 + 3D); the noisy objective is made bounded by a ridge of
+    4 standard deviations and by trimming, and its minimiser is released. A model's penalty, smooth or not, is added to the noisy
+    objective (Dandekar et al. 2018, equations 8 and 9).
 
-    Guarantee: ε-DP for replace-one neighbours, n and the bounds public (Zhang et al. 2012, Algorithm 1 and Theorem 1). The
-    published Δ = 2(D + 1)² (logistic: D²/4 + 3D) is valid and about twice what is needed in the box (logistic: three times),
-    fourteen times in the ball at D = 13: ``sensitivity=tight`` is the supremum. The intercept's own coefficient is n, so it is
-    neither noised nor counted. ``until_bounded`` draws anew, without ridge or repair, until the objective is bounded, at ε/2 a
-    draw (Lemma 5).
+    Guarantee: ε-DP for replace-one neighbours (Theorem 1). ``until_bounded`` draws anew, without ridge or repair, until the
+    objective is bounded, at ε/2 a draw (Lemma 5).
 
-    ``repair=none ridge=0`` is what Dandekar et al. call unstable (section 5.4): where the noisy objective has no minimum a
-    convex solver returns anything, so here its least value within ‖w‖ <= ``radius`` is taken, and the run counts in
-    ``health/diverged``. Their three doubts (that making M symmetric, trimming, or an inexact solver costs privacy) are
-    unfounded: all of it is post-processing.
+    Public: n and the bounds. The intercept's own coefficient is n, so it is neither noised nor counted.
 
     Cost: one stack of D × D eigenproblems; lasso and elastic net one convex program a run, and 31 of them each with
     ``repair=none`` where a run has no minimum.
+
+    Reference: Zhang et al. 2012, "Functional mechanism: regression analysis under differential privacy", PVLDB 5(11),
+    Algorithm 1; Dandekar et al. 2018, "Differential privacy for regularised linear regression", DEXA.
+
+    Errata: the published Δ is valid and about twice what is needed in the box (logistic: three times), fourteen times in the
+    ball at D = 13: ``sensitivity=tight`` is the supremum. ``repair=none ridge=0`` is what Dandekar et al. call unstable (section
+    5.4): where the noisy objective has no minimum a convex solver returns anything, so here its least value within ‖w‖ <=
+    ``radius`` is taken, and the run counts in ``health/diverged``. Their three doubts (that making M symmetric, trimming, or an
+    inexact solver costs privacy) are unfounded: all of it is post-processing.
     """
 
     name: ClassVar[str] = "fm"

@@ -17,7 +17,15 @@ from dpbench.privacy.ledger import Budget
 class NoPrivacy(Mechanism):
     """The exact fit: the best the model can do, with no protection at all.
 
+    Formula: the minimiser of the model's own objective.
+
     Guarantee: none. The weights are a function of the private rows; the ledger says so, and rankings leave it out.
+
+    Public: nothing is protected.
+
+    Cost: that of the model's exact fit.
+
+    Reference: none; the baseline of every paper named here.
     """
 
     name: ClassVar[str] = "no_privacy"

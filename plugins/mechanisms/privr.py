@@ -29,24 +29,28 @@ CONTRAST = 4.0
 class RelevanceAllocation(Mechanism):
     """PrivR-style: the functional mechanism with less noise where a feature matters for the prediction.
 
-    1. w⁰: tight FM with 0.9 ρε. 2. R_j: the mean over rows of |x_j w⁰_j| / sum_k |x_k w⁰_k|, with Lap(2 / (0.1 ρε)) on the
-    sum, clipped at 0. 3. β_j = D R_j / sum R, at least ``floor``, made 1 on average (``proportional``), or 4 against 1 where
+    Formula: 1. w⁰: tight FM with 0.9 ρε. 2. R_j: the mean over rows of |x_j w⁰_j| / sum_k |x_k w⁰_k|, with Lap(2 / (0.1 ρε)) on
+    the sum, clipped at 0. 3. β_j = D R_j / sum R, at least ``floor``, made 1 on average (``proportional``), or 4 against 1 where
     R_j >= 1/D (``threshold``). 4. With q_j = sqrt(β_j), the coefficient of w_j w_l gets Lap(b / (q_j q_l)), that of w_j Lap(b
     / q_j). 5. Ridge and repair act on u, w_j = q_j u_j, where the noise is even.
 
-    Guarantee: ε-DP for replace-one neighbours, n and the bounds public. Step 1 is FM. In step 2 a row adds nonnegative numbers
-    that sum to one (or to zero, where all its scores are zero), so replacing it moves the sum by at most 2 in L1; w⁰ is public
-    by then. Step 4 divides changes by b / (q_j q_l) and b / q_j, so it is FM on the features q_j x_j: b = Δ(q) / ((1 - ρ)ε),
-    with Δ(q) the supremum of the rescaled objective's change, (sum q_j + 1)² for linear regression in the box, (sum q_j +
-    2)²/8 for logistic regression, and proven for one-hot groups, the ball and an intercept as well (docs/sensitivities.md).
-    0.9 ρε + 0.1 ρε + (1 - ρ)ε = ε.
+    Guarantee: ε-DP for replace-one neighbours: 0.9 ρε + 0.1 ρε + (1 - ρ)ε = ε.
 
-    After Gong, Pan, Xie 2019 (Knowledge-Based Systems 173), of which only the abstract and introduction were at hand: that
-    noise follows relevance is theirs, everything numbered above is our construction. Published relevances of this family (Phan
-    et al. 2017 and their program) come from a non-private fit on the same rows and data-dependent ranges, which no ε pays for;
-    whether PrivR's do is not known. With equal relevance (β = 1) step 4 is ``fm sensitivity=tight`` at (1 - ρ)ε.
+    Public: n and the bounds.
 
     Cost: step 2 depends on each run's w⁰, so it passes over each run's own rows (in chunks): 250 runs × n rows, once an ε.
+
+    Reference: after Gong et al. 2019, Knowledge-Based Systems 173, of which only the abstract and introduction were at hand: that
+    noise follows relevance is theirs, everything numbered above is our construction.
+
+    Errata: published relevances of this family (Phan et al. 2017 and their program) come from a non-private fit on the same rows
+    and data-dependent ranges, which no ε pays for; whether PrivR's do is not known.
+
+    Proof: step 1 is FM. In step 2 a row adds nonnegative numbers that sum to one (or to zero, where all its scores are zero), so
+    replacing it moves the sum by at most 2 in L1; w⁰ is public by then. Step 4 divides changes by b / (q_j q_l) and b / q_j, so
+    it is FM on the features q_j x_j: b = Δ(q) / ((1 - ρ)ε), with Δ(q) the supremum of the rescaled objective's change, (sum q_j +
+    1)² for linear regression in the box, (sum q_j + 2)²/8 for logistic regression, and proven for one-hot groups, the ball and an
+    intercept as well (docs/sensitivities.md). With equal relevance (β = 1) step 4 is ``fm sensitivity=tight`` at (1 - ρ)ε.
     """
 
     name: ClassVar[str] = "privr"

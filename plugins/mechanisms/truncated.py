@@ -19,12 +19,19 @@ from dpbench.privacy.ledger import Budget
 class Truncated(Mechanism):
     """The loss cut off at order 2 and minimised exactly: what truncation costs before any noise.
 
-    For logistic regression the minimiser of sum of (½ - y) x'w + (x'w)²/8 is 4 (X'X)⁻¹ X'(y - ½), four times least squares on
-    y - ½, so that it classifies as linear regression does (Zhang et al. 2012, section 5.2, "Truncated" in their figures).
+    Formula: for logistic regression the minimiser of sum of (½ - y) x'w + (x'w)²/8 is 4 (X'X)⁻¹ X'(y - ½), four times least
+    squares on y - ½, so that it classifies as linear regression does.
 
-    Guarantee: none; it is the limit of ``fm`` as ε grows, as ``no_privacy`` is for models whose loss is a polynomial. The
-    paper bounds the error of the truncation by 0.015 a row; both tails count, so it is 0.030, and only where |x'w| <= 1, which
-    nothing enforces.
+    Guarantee: none; it is the limit of ``fm`` as ε grows, as ``no_privacy`` is for models whose loss is a polynomial.
+
+    Public: nothing is protected.
+
+    Cost: one D × D system a run, from sums that every mechanism shares.
+
+    Reference: Zhang et al. 2012, PVLDB 5(11), section 5.2 ("Truncated" in their figures).
+
+    Errata: the paper bounds the error of the truncation by 0.015 a row; both tails count, so it is 0.030, and only where
+    |x'w| <= 1, which nothing enforces.
     """
 
     name: ClassVar[str] = "truncated"

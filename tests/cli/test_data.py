@@ -70,6 +70,7 @@ def test_people_are_told_what_is_synthetic(capsys: Capture) -> None:
     assert "wine: 4,898 rows" in out
     assert "acs: not here yet" in out
     assert "binary: above 5" in out
+    assert run(capsys, "data") == (0, out, ""), "the list is also what is printed when no command is named"
 
 
 PEOPLE = "age,sex,note,empty,kind,income\n" + "".join(

@@ -98,6 +98,7 @@ def test_the_table_can_be_read_in_a_pipe(folder: Folder, printed: str) -> None:
     assert "\x1b" not in printed, "no colours in a pipe"
     lines = printed.splitlines()
     assert max(map(len, lines)) <= 120
+    assert lines[0].startswith("linear on census, SYNTHETIC data: rmse")
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
     assert [tuple(row[:2]) for row in rows] == CELLS
     for row, run_id in zip(sorted(rows), folder.ids("cell"), strict=True):
@@ -153,7 +154,7 @@ def test_the_note_answers_and_shows_the_figure(folder: Folder) -> None:
     (parent,) = folder.ids("sweep")
     note = folder.named("tags", parent)["mlflow.note.content"]
     for epsilon in ("0.1", "0.8", "3.2"):
-        assert f"linear on wine at ε = {epsilon}: " in note
+        assert f"linear on census at ε = {epsilon}: " in note
     assert f"get-artifact?path=report/error_vs_epsilon.png&run_uuid={parent}" in note
     assert "python -m dpbench -m mechanism=fm,dpba epsilon=0.1,0.8,3.2" in note
     assert note.count("| sound |") == 6
@@ -171,7 +172,7 @@ def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(folder: Folder) 
     runs = pandas.read_parquet(home / "runs.parquet")
     assert len(runs) == 250
     assert runs[["repeat", "fold"]].values.tolist() == [[repeat, fold] for repeat in range(50) for fold in range(5)]
-    assert (runs["n_train"] + runs["n_test"] == 4898).all()
+    assert (runs["n_train"] + runs["n_test"] == 370_000).all()
     metrics = folder.named("latest_metrics", run_id)
     assert runs["utility/rmse"].median() == pytest.approx(metrics["utility/rmse_median"], rel=1e-12)
     assert runs["utility/rmse"].std() == pytest.approx(metrics["utility/rmse_std"], rel=1e-9)
@@ -235,7 +236,7 @@ def test_every_name_in_a_cells_artifacts_is_documented(folder: Folder, documente
     home = folder.artifacts(folder.ids("cell")[0])
     columns = set(pyarrow.parquet.read_schema(home / "runs.parquet").names)
     assert [name for name in columns if not known(name, names)] == []
-    assert {"repeat", "fold", "seed", "n_train", "n_test", "status", "weight/intercept", "weight/alcohol"} <= columns
+    assert {"repeat", "fold", "seed", "n_train", "n_test", "status", "weight/intercept", "weight/education"} <= columns
     ledger = json.loads((home / "ledger.json").read_text())
     assert set(ledger) == {"neighbours", "entries", "total", "leaks"} <= names
     assert {f"entries.{name}" for name in ledger["entries"][0]} == {name for name in names if name.startswith("entries.")}
@@ -264,7 +265,7 @@ def test_the_subcommands_print_and_write_nothing(tmp_path: Path) -> None:
 
 def test_a_refusal_is_one_line_on_the_other_stream_and_nothing_is_written(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    result = folder.run("-m", "mechanism=fm", "epsilon=0.1,-1")
+    result = folder.run("-m", "mechanism=fm", "dataset=wine", "epsilon=0.1,-1")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "The 'epsilon' option of the command must be a float in the range (0, inf). Got -1 instead.\n"
     assert folder.files == []

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 STRANGER = Path(__file__).parent / "stranger"
-SWEEP = ("mechanism=stranger", "epsilon=1", "splits.repeats=2")
+SWEEP = ("mechanism=stranger", "dataset=wine", "epsilon=1", "splits.repeats=2")
 
 
 @dataclass(frozen=True)

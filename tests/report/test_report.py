@@ -164,6 +164,17 @@ class TestTable:
         assert len(body(text)) == LONGEST
         assert "7 more cells" in text
 
+    def test_an_attack_shows_its_advantage_the_controls_that_have_one_and_the_cap(self, make: Make) -> None:
+        found = {"attack/advantage_mean": 0.0134, "attack/cap": 0.05, "attack/gap_mean": -0.002}
+        found |= {"attack/control/imputation/advantage_mean": 0.325, "attack/control/majority/advantage_mean": 0.0}
+        text = printed([make("fm", 0.2, params={"attack": "model_inversion"}, metrics=found), make("fm", 0.2)])
+        assert "linear on wine, attack model_inversion: rmse" in text
+        attacked, plain = body(text)
+        assert attacked[-6:-1] == ["0.8", "0.013", "0.325", "-0.002", "0.050"]
+        header = next(line for line in text.splitlines() if "imputation" in line)
+        assert "majority" not in header, "a control without advantage says nothing"
+        assert plain[-2:] == ["0.8", "sound"]
+
     def test_nothing_is_printed_for_nothing(self) -> None:
         assert printed([]) == ""
 

@@ -137,8 +137,8 @@ def drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 @pytest.fixture
 def planned() -> Callable[..., Any]:
-    """The plan of some overrides."""
+    """The plan of some overrides, on wine where they name no dataset."""
     from dpbench.sweep.grid import loaded
     from dpbench.sweep.plan import plan
 
-    return lambda *overrides: plan(loaded(overrides))
+    return lambda *overrides: plan(loaded(("dataset=wine", *overrides)))

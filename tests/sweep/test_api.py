@@ -14,11 +14,11 @@ import pytest
 import dpbench
 from dpbench.errors import Refused
 
-SMALL = {"splits.repeats": 2, "splits.folds": 2}
+SMALL: dict[str, Any] = {"dataset": "wine", "splits.repeats": 2, "splits.folds": 2}
 
 
 def test_a_list_is_swept_and_the_rest_is_fixed(empty: Any) -> None:
-    frame = dpbench.sweep(SMALL, mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], dataset="wine", record=False)
+    frame = dpbench.sweep(SMALL, mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], record=False)
     assert isinstance(frame, pandas.DataFrame)
     assert frame[["mechanism", "epsilon"]].values.tolist() == [["fm", 0.1], ["fm", 0.8], ["dpba", 0.1], ["dpba", 0.8]]
     assert (frame["state"] == "run").all()
@@ -113,7 +113,7 @@ def test_nonsense_is_refused_and_nothing_is_written(
     empty: Any, options: dict[str, Any], grid: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(Refused, match=words):
-        dpbench.sweep(options, **{"record": False, **grid})
+        dpbench.sweep(options, **{"dataset": "wine", "record": False, **grid})
     assert empty.files == []
 
 
@@ -134,7 +134,7 @@ def test_a_script_needs_no_guard_for_workers(empty: Any) -> None:
     script.write_text(
         "import dpbench\n"
         "print('begun')\n"
-        "options = {'splits.repeats': 1, 'splits.folds': 2, 'engine.workers': 1}\n"
+        "options = {'dataset': 'wine', 'splits.repeats': 1, 'splits.folds': 2, 'engine.workers': 1}\n"
         "frame = dpbench.sweep(options, mechanism=['fm', 'dpba'], engine='local', record=False)\n"
         "print(*frame['state'])\n"
     )

@@ -67,7 +67,7 @@ EPSILON = "The 'epsilon' option of the command must be a float in the range (0, 
     ],
 )
 def test_a_wrong_value_is_refused(empty: Any, override: str, words: str) -> None:
-    assert empty.run(override).refused(words)
+    assert empty.run("dataset=wine", override).refused(words)
     assert empty.files == []
 
 
@@ -88,8 +88,8 @@ def test_a_wrong_value_is_refused(empty: Any, override: str, words: str) -> None
     ],
 )
 def test_it_is_refused_in_the_same_words_in_a_sweep(empty: Any, override: str) -> None:
-    single = empty.run(override)
-    sweep = empty.run("-m", override)
+    single = empty.run("dataset=wine", override)
+    sweep = empty.run("-m", "dataset=wine", override)
     assert single.refused()
     assert sweep.refused()
     assert sweep.err == single.err or "${nope}" in override
@@ -99,7 +99,7 @@ def test_it_is_refused_in_the_same_words_in_a_sweep(empty: Any, override: str) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-m", "epsilon=0.1,0"], f"{EPSILON} 0 instead."),
+        (["-m", "dataset=wine", "epsilon=0.1,0"], f"{EPSILON} 0 instead."),
         (["-m", "mechanism=fm,dbpa"], "There is no mechanism named 'dbpa'. Did you mean dpba"),
         (["-m", "epsilon=interval(0.1,0.8)"], "epsilon"),
         (["-m", "engine=serial,local"], "engine"),

@@ -34,7 +34,7 @@ def test_nothing_asked_is_one_cell_of_defaults() -> None:
     (point,) = loaded([])
     assert point.axes == {}
     assert chosen([point], "mechanism", "model", "dataset", "attack", "epsilon", "seed") == [
-        ("fm", "linear", "wine", "none", 1.0, 0)
+        ("fm", "linear", "census", "none", 1.0, 0)
     ]
 
 

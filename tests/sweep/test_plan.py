@@ -12,8 +12,7 @@ import pytest
 
 from dpbench.errors import Refused
 from dpbench.sweep import plan as plan_module
-from dpbench.sweep.grid import loaded
-from dpbench.sweep.plan import QUICK_REPEATS, Plan, plan, refuse_pruned
+from dpbench.sweep.plan import QUICK_REPEATS, Plan, refuse_pruned
 
 DropIn = Callable[[str, str], Path]
 Planner = Callable[..., Plan]
@@ -181,7 +180,10 @@ def test_whatever_changes_the_result_changes_the_key(planned: Planner, change: s
 
 
 def test_the_key_is_the_same_in_another_process(planned: Planner, tmp_path: Path) -> None:
-    code = "from dpbench.sweep.grid import loaded; from dpbench.sweep.plan import plan; print(plan(loaded([])).cells[0].cell.key)"
+    code = (
+        "from dpbench.sweep.grid import loaded; from dpbench.sweep.plan import plan\n"
+        "print(plan(loaded(['dataset=wine'])).cells[0].cell.key)"
+    )
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert [result.stdout.strip()] == keys(planned()), result.stderr
 
@@ -249,7 +251,7 @@ def test_units_hold_every_cell_and_repeat_once(planned: Planner, monkeypatch: py
 def test_what_is_expected_to_take_longer_counts_as_longer(planned: Planner) -> None:
     small = planned(*SMALL).seconds
     assert 0 < small < planned(*SMALL, "epsilon=1,2,3").seconds < planned("epsilon=1,2,3", "splits.repeats=500").seconds
-    assert plan(loaded([])).resumed(dict.fromkeys(keys(planned()))).seconds == 0
+    assert planned().resumed(dict.fromkeys(keys(planned()))).seconds == 0
 
 
 def test_resumed_cells_are_not_run(planned: Planner) -> None:
@@ -281,5 +283,5 @@ def test_the_plan_is_printed_and_nothing_is_run_or_written(drop_in: DropIn, empt
 
 @pytest.mark.parametrize("override", ["epsilon=0", "mechanism=fn", "mechanism.rigde=1", "splits.repeats=0", "dataset.color=blue"])
 def test_a_plan_of_nonsense_is_refused(empty: Any, override: str) -> None:
-    assert empty.run("plan", override).refused()
+    assert empty.run("plan", "dataset=wine", override).refused()
     assert empty.files == []
