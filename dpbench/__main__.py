@@ -5,6 +5,7 @@ The command line is looked at before Hydra is imported, because importing it cos
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,9 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line asks for; the result is the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ε or box characters shows a mark instead
     try:
         code = _answer(_with_plugins_dir(list(sys.argv[1:] if argv is None else argv)))
         sys.stdout.flush()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpbench.data.splits import Splits
 from dpbench.options import check_options, option
 from dpbench.privacy import privacy_loss, secure
+from dpbench.privacy.audit.plan import Plan
+
+NO_AUDIT = Plan("none")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Settings:
     )
     accounting: Literal["closed", "pld"] = option("closed", help="how ε is accounted: closed forms, or the noises' own losses")
     noise: Literal["simulation", "secure"] = option("simulation", help="from the seed, for experiments only; or from OpenDP")
-    seed: int = option(0, low=0, help="names every random stream")
+    seed: int = option(0, low=0, high=2**63 - 1, help="names every random stream")
 
     def __post_init__(self) -> None:
         check_options(self, self.name)
@@ -64,6 +67,8 @@ class Cell:
     settings: Settings
     versions: Mapping[str, str]
     """What the components and the data are, beyond their names: part of the key."""
+    audit: Plan = NO_AUDIT
+    """Part of the key where there is one."""
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -75,6 +80,7 @@ class Cell:
             "attack": self.attack.as_config(),
             "splits": self.splits.as_config(),
             **{item.name: getattr(self.settings, item.name) for item in fields(Settings)},
+            **({"audit": asdict(self.audit)} if self.audit.level != "none" else {}),
         }
 
     @cached_property

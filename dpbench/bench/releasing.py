@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
@@ -116,10 +117,10 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
     sentences = [
         f"This model was fitted once on {rows:,} rows with differential privacy, {exact}.",
         "Had any one row been another, every possible model would have been at most e^ε times as likely, or as unlikely, to come "
-        f"out{failure}: who sees this file learns little about any single row, whatever else they know.",
+        f"out{failure}. {_strength(epsilon)}",
         "The promise is for one row: who is in several rows, or resembles many, is protected less.",
-        f"Taken as public, and not protected: that there are {rows:,} rows; the columns and their {bounds}, which were declared "
-        "and not read from the rows; the mechanism and its options.",
+        f"Taken as public, and not protected: that there are {rows:,} rows; the columns and their {bounds}, which the "
+        "owner declared, and which must not have been read from the rows; the mechanism and its options.",
         "The noise was drawn by OpenDP from the operating system's randomness; no seed exists.",
         "Releasing more from the same rows costs more: the ε of all releases add up. Choosing this model, or its options, by "
         "looking at the same rows is a release that is not counted here.",
@@ -128,6 +129,16 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
     if dataset.synthetic:
         sentences.insert(0, "THE ROWS ARE SYNTHETIC: they are nobody's, and this file is a demonstration.")
     return " ".join(sentences)
+
+
+def _strength(epsilon: float) -> str:
+    """What the factor e^ε means to somebody who is not used to it."""
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
+    if epsilon <= 1:
+        return f"The odds of any guess about a single row change by a factor of at most {factor}."
+    if epsilon <= 5:
+        return f"The odds of a guess about a single row may change by a factor of {factor}: that is a weak promise."
+    return f"The odds of a guess about a single row may change by a factor of {factor}: that promises next to nothing."
 
 
 def _component(kind: str, config: Mapping[str, Any]) -> Any:

@@ -40,9 +40,16 @@ def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags
     tags["dpbench.sound"] = str(ledger.sound).lower()
     tags["dpbench.leaks"] = ",".join(dict.fromkeys(leak.what for leak in ledger.leaks))
     tags["dpbench.leaks_why"] = "; ".join(f"{leak.what}: {leak.why}" for leak in ledger.leaks)
+    audit = next((part.audited for part in parts if part.audited is not None), None)
+    told = ledger.as_dict()
+    if audit is not None:
+        tags["dpbench.audit"] = "passed" if audit.passed else "failed"
+        tags["dpbench.sound"] = str(ledger.sound and audit.passed).lower()
+        metrics |= {"privacy/epsilon_audited": audit.epsilon} if audit.epsilon is not None else {}
+        told["audit"] = {"passed": audit.passed, "violations": list(audit.violations)}
     tags["dpbench.private"] = str(ledger.total.private).lower()
     history = {name: values for name, values in history.items() if all(map(math.isfinite, values))}
-    return Record(cell.key, "ok", cell.config, params, tags, metrics, history, ledger.as_dict(), {**columns, **weights})
+    return Record(cell.key, "ok", cell.config, params, tags, metrics, history, told, {**columns, **weights})
 
 
 def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:

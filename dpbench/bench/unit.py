@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the limit below reaches it
@@ -28,6 +28,9 @@ from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.secure import Secure
 from dpbench.registry import registry
 from dpbench.streams import stream
+
+if TYPE_CHECKING:
+    from dpbench.privacy.audit.auditing import Audit
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Part:
     fit_seconds: float | None = None
     seconds: float = 0.0
     error: str = ""
+    audited: Audit | None = None
+    """In the part of the first repeat, where an audit was asked for and something is claimed."""
 
 
 def run_unit(unit: Unit) -> list[Part]:
@@ -115,6 +120,7 @@ class _Runner:
         self.source: Source = source_of(unit.cells[0])
         self.block: Block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
+        self.clipped = self.source.scaled(0).rows.clipped
         preparing = Curator(self.block.train, self.draws, Budget(), self.source.scaled(unit.repeats[0]).leaks)
         self.problem: Problem = self.source.model.prepare(preparing)
         self.prepared = preparing.ledger
@@ -132,8 +138,11 @@ class _Runner:
             runs["weights"] = fit.weights
             names = self.block.geometry.names
             seconds = time.perf_counter() - start
-            health, notes = dict(fit.health), dict(fit.notes)
-            return Part(cell.key, self.repeats, runs, health, notes, names, fitted.ledger, fitted.seconds, seconds)
+            health, notes = dict(fit.health), {**fit.notes, "target_clipped": self.clipped}
+            audited = self.audited(cell, fitted)
+            return Part(
+                cell.key, self.repeats, runs, health, notes, names, fitted.ledger, fitted.seconds, seconds, audited=audited
+            )
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return Part(cell.key, self.repeats, error=_explained(error, cell), seconds=time.perf_counter() - start)
 
@@ -226,9 +235,18 @@ class _Runner:
             for name, values in found
         }
 
+    def audited(self, cell: Cell, fitted: _Fitted) -> Audit | None:
+        """What an audit on made-up tables of the cell's geometry found."""
+        if cell.audit.level == "none" or 0 not in self.repeats or not fitted.ledger.total.private:
+            return None
+        from dpbench.privacy.audit.auditing import audit
+
+        return audit(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit)
+
     def refitted(self, fitted: _Fitted, block: Block) -> np.ndarray:
         """The mechanism on other splits, in a curator of its own, with noise that no cell has met."""
         draws = Draws(self.source.seed, f"{self.source.identity} shadow", block.runs)
+        self.clipped = self.source.scaled(0).rows.clipped
         preparing = Curator(block.train, draws, Budget())
         problem = self.remembered(("problem", block), lambda: self.source.model.prepare(preparing))
         return fitted.mechanism.fit(Curator(block.train, draws, fitted.budget), problem, fitted.budget).weights

@@ -7,6 +7,8 @@ from collections import Counter
 
 import click
 
+from dpbench.errors import Refused
+
 
 @click.command(name="plan", context_settings={"ignore_unknown_options": True})
 @click.option("-m", "--multirun", is_flag=True, help="Accepted for symmetry: a plan always takes several values.")
@@ -21,8 +23,17 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
 
     from dpbench.sweep.grid import loaded
     from dpbench.sweep.plan import plan
+    from dpbench.tracking.store import open_store
+    from dpbench.tracking.writer import Writer
 
-    planned = plan(loaded(overrides))
+    points = loaded(overrides)
+    planned = plan(points)
+    tracking = points[0].config["tracking"]
+    try:
+        with open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
+            planned = planned.resumed(writer.finished([one.cell.key for one in planned.to_run if one.cell]))
+    except Refused:
+        pass  # there is no store yet, or it cannot be reached: then nothing is known to be recorded
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     table = Table(header_style="bold", pad_edge=False)
     names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))
@@ -36,5 +47,6 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     counts = Counter(cell.state for cell in planned.cells)
     units = planned.units()
     work = f"{len(units)} work unit{'s' * (len(units) != 1)}, about {planned.seconds:.1f} s on one core"
-    console.print(f"{counts['run']} cells to run, {counts['pruned']} pruned; {work}.")
-    console.print("What the store already holds is not run again.")
+    cells = f"{counts['run']} cell{'s' * (counts['run'] != 1)}"
+    console.print(f"{cells} to run, {counts['resumed']} already recorded, {counts['pruned']} pruned.")
+    console.print(f"{work}, and about 0.05 s a cell to record.")

@@ -65,6 +65,8 @@ class Bounds:
     sensitive: tuple[str, ...] = ()
     delimiter: str | None = None
     nulls: tuple[str, ...] | None = None
+    from_data: bool = False
+    """Whether the file still says that its numbers were read from the rows."""
 
 
 def declared(columns: Mapping[str, Any], owner: str) -> Bounds:
@@ -100,10 +102,11 @@ def read_bounds(path: str) -> Bounds:
         sensitive=_list(content.get("sensitive") or (), "sensitive", path),
         delimiter=_text(content["delimiter"]) if content.get("delimiter") else None,
         nulls=_list(content["nulls"], "nulls", path) if "nulls" in content else None,
+        from_data=content.get("from_data", "false") != "false",
     )
 
 
-_FILE_KEYS = ("target", "threshold", "sensitive", "delimiter", "nulls")
+_FILE_KEYS = ("target", "threshold", "sensitive", "delimiter", "nulls", "from_data")
 
 
 def levels_of(name: str, given: Any, owner: str) -> tuple[str, ...]:
@@ -216,7 +219,7 @@ def draft(file: File, delimiter: str = ",", nulls: Sequence[str] | None = None) 
     """A bounds file to edit, with a warning: ranges are rounded outwards, levels are those that occur."""
     found = profiles(file, file.names, nulls if nulls is not None else NULLS)
     numbers = [one.name for one in found.values() if one.numeric and not one.empty and not one.constant]
-    lines = [WARNING.rstrip()]
+    lines = [WARNING.rstrip(), "from_data: true  # delete this line once every number and level below comes from elsewhere"]
     lines.append(f"target: {_yaml(numbers[-1])}  # a guess: the last numeric column" if numbers else "target:")
     lines += [f"delimiter: {json.dumps(delimiter)}"] if delimiter != "," else []
     lines += [f"nulls: {_flow(nulls)}"] if nulls is not None else []

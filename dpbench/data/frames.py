@@ -1,6 +1,6 @@
 """Tables handed in from Python: ``dataset.path`` becomes ``frame:<hash>``, which worker processes on this machine can read.
 
-The rows lie in a Parquet file in a folder that only the user can open and that is removed when the program ends. The name
+The rows lie in a Parquet file in a folder that only the user can open and that is removed when the sweep ends. The name
 is a hash of the content, so that the same rows are the same cells in the next program.
 """
 
@@ -19,6 +19,12 @@ from dpbench.errors import Refused
 PREFIX = "frame:"
 FOLDER = "DPBENCH_FRAMES"
 """The environment variable that tells workers where the rows lie."""
+
+
+def discard() -> None:
+    """Remove what was handed in."""
+    if FOLDER in os.environ:
+        _remove(os.environ[FOLDER])
 
 
 def is_frame(value: Any) -> bool:

@@ -25,6 +25,8 @@ class Rows:
 
     z: np.ndarray = field(repr=False)
     geometry: Geometry
+    clipped: float = 0.0
+    """The share of targets that lay outside the declared bounds."""
 
     @property
     def n(self) -> int:
@@ -102,7 +104,8 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         sensitive=table.sensitive,
         levels=tuple(column.levels for column in table.columns),
     )
-    return Rows(z, geometry)
+    outside = (table.response < table.target.low) | (table.response > table.target.high)
+    return Rows(z, geometry, float(outside.mean()) if target == "real" else 0.0)
 
 
 def _groups(table: Table) -> tuple[tuple[int, ...], ...]:

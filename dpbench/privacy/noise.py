@@ -115,6 +115,8 @@ class Noise:
             raise ValueError("A noise's scales must be finite and positive.")
         if not (np.isfinite(self.bound) and self.bound > 0):
             raise ValueError(f"A noise's bound must be finite and positive. Got {self.bound} instead.")
+        if not self.proof.strip():
+            raise ValueError("A noise's proof must say why its bound holds; without one there is curator.unproven.")
         scale.flags.writeable = False
         object.__setattr__(self, "scale", scale)
 

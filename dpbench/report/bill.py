@@ -17,7 +17,7 @@ def bill_of(rows: Sequence[Row]) -> Bill | None:
     costs: dict[tuple[tuple[str, str], ...], Guarantee] = {}
     for row in rows:
         epsilon = row.metrics.get("privacy/epsilon_accounted")
-        if row.done and row.private and epsilon is not None:
+        if row.ranked and epsilon is not None:
             fitted = {key: value for key, value in row.params.items() if not key.startswith(("attack", "splits"))}
             costs[tuple(sorted(fitted.items()))] = Guarantee(epsilon, row.metrics.get("privacy/delta", 0.0))
     return bill(list(costs.values())) if len(costs) > 1 else None

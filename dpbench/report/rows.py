@@ -10,6 +10,9 @@ from typing import Literal
 
 from dpbench.privacy.ledger import UNPROVEN_NOISE
 
+CLIPPED = 0.01
+"""The share of clipped targets from which on a table says so."""
+
 State = Literal["run", "resumed", "failed", "pruned"]
 
 
@@ -45,7 +48,8 @@ class Row:
         if not self.private:
             return "NOT PRIVATE"
         named = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name not in ("", UNPROVEN_NOISE.what)]
-        unproven = ["UNPROVEN"] if self.tags.get("dpbench.sound") != "true" else []
+        failed = ["AUDIT FAILED"] if self.tags.get("dpbench.audit") == "failed" else []
+        unproven = failed or (["UNPROVEN"] if self.tags.get("dpbench.sound") != "true" else [])
         return ", ".join([*unproven, *([f"LEAKS {', '.join(named)}"] if named else [])]) or "sound"
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
@@ -78,3 +82,29 @@ def telling(rows: Sequence[Row]) -> list[str]:
     fixed = (*known, "delta", "splits")
     keys = dict.fromkeys(key for row in rows for key in row.params)
     return [key for key in keys if key not in fixed or (key not in known and len({row.params.get(key) for row in rows}) > 1)]
+
+
+def broken(rows: Sequence[Row]) -> list[str]:
+    """A sentence for the mechanisms some of whose runs gave no weights: their numbers are over the others."""
+    worst: dict[str, float] = {}
+    for row in rows:
+        rate = row.metrics.get("health/not_finite", 0.0)
+        if rate > 0:
+            worst[row.params["mechanism"]] = max(rate, worst.get(row.params["mechanism"], 0.0))
+    return [
+        f"{name}: up to {rate:.0%} of the runs of a cell gave no finite weights and are left out." for name, rate in worst.items()
+    ]
+
+
+def clipped(rows: Sequence[Row]) -> list[str]:
+    """A sentence for tables many of whose targets lie outside the declared bounds: errors are against the clipped ones."""
+    worst: dict[str, float] = {}
+    for row in rows:
+        rate = row.metrics.get("health/target_clipped", 0.0)
+        if rate > CLIPPED:
+            worst[row.params["dataset"]] = max(rate, worst.get(row.params["dataset"], 0.0))
+    return [
+        f"{name}: {rate:.0%} of the targets lie outside the declared bounds and are clipped to them; the errors leave out "
+        "what lies beyond."
+        for name, rate in worst.items()
+    ]

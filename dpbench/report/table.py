@@ -11,10 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbench.report.bill import bill_of, short
-from dpbench.report.rows import Row, leaks, telling
+from dpbench.report.note import answer
+from dpbench.report.rows import Row, broken, clipped, leaks, telling
 
 LONGEST = 60
 PIPED = 120
+ANSWERS = 6
+REFERENCES = ("no_privacy", "mean_predictor")
 IN_TARGET_UNITS = ("mae", "mse", "rmse")
 
 
@@ -22,15 +25,17 @@ def print_table(rows: Sequence[Row], stream: TextIO | None = None) -> None:
     """One table for each model and dataset, failures and pruned cells below."""
     out = stream or sys.stdout
     done = [row for row in rows if row.done]
-    tables = []
-    for place in dict.fromkeys(_place(row) for row in done):
-        here = [row for row in done if _place(row) == place]
-        tables.append((_table(here, *place), len(here) - LONGEST))
-    console = _console(out, [table for table, _ in tables])
-    for table, more in tables:
+    places = {place: [row for row in done if _place(row) == place] for place in dict.fromkeys(_place(row) for row in done)}
+    tables = [_table(here, *place) for place, here in places.items()]
+    if out.isatty() and _needed(out, tables) > Console(file=out).width:
+        tables = [_table(here, *place, references=False) for place, here in places.items()]
+    console = _console(out, tables)
+    for table, here in zip(tables, places.values(), strict=True):
         console.print(table)
-        if more > 0:
-            console.print(f"… and {more} more cells: all of them are in MLflow.")
+        if len(here) > LONGEST:
+            console.print(f"… and {len(here) - LONGEST} more cells: all of them are in MLflow.")
+    for sentence in [*answer(rows)[:ANSWERS], *broken(done), *clipped(done)]:
+        console.print(sentence, markup=False)
     for sentence in leaks(rows):
         console.print(sentence, markup=False)
     if found := bill_of(rows):
@@ -48,15 +53,18 @@ def _place(row: Row) -> tuple[str, str, str]:
 
 
 def _console(out: TextIO, tables: Sequence[Table]) -> Console:
-    """As wide as a terminal is; in a pipe, as wide as the widest table needs, so that no number is ever cut."""
-    if out.isatty():
-        return Console(file=out, highlight=False)
+    """As wide as the widest table needs, so that no number and no guarantee is ever cut; a terminal that is narrower wraps."""
+    usual = Console(file=out).width if out.isatty() else PIPED
+    return Console(file=out, width=max(usual, _needed(out, tables)), highlight=False)
+
+
+def _needed(out: TextIO, tables: Sequence[Table]) -> int:
     wide = Console(file=out, width=10_000)
-    needed = max((wide.measure(table).maximum for table in tables), default=0)
-    return Console(file=out, width=max(PIPED, needed), highlight=False)
+    return max((wide.measure(table).maximum for table in tables), default=0)
 
 
-def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
+def _table(rows: Sequence[Row], model: str, dataset: str, attack: str, *, references: bool = True) -> Table:
+    """Without the references' columns it fits a terminal of 80: they are the same in every row, and go into the title."""
     first = rows[0]
     primary = first.primary
     synthetic = ", SYNTHETIC data" if first.tags.get("dpbench.synthetic") == "true" else ""
@@ -64,16 +72,18 @@ def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
     unit = " on the scaled target" if primary in IN_TARGET_UNITS else ""
     title = f"{model} on {dataset}{synthetic}{attacked}: {primary}{unit}"
     title += "" if "splits" in telling(rows) else f", {first.params['splits']}"
+    title += "" if references else f"\n{_references(first)}"
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
     swept = telling(rows)
     for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept)):
         table.add_column(name, no_wrap=True)
-    for name in ("ε", "median", "20-80 %", "no privacy", "mean only", "ε accounted"):
+    beside = ("no privacy", "mean only") if references else ()
+    for name in ("ε", "median", "20-80 %", *beside, "ε accounted"):
         table.add_column(name, justify="right", no_wrap=True)
     found = attack_columns(rows)
     for name in found:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("guarantee")
+    table.add_column("guarantee", no_wrap=True)
     for row in rows[:LONGEST]:
         low, high = row.metric(f"utility/{primary}", "p20"), row.metric(f"utility/{primary}", "p80")
         accounted = row.metrics.get("privacy/epsilon_accounted")
@@ -83,13 +93,24 @@ def _table(rows: Sequence[Row], model: str, dataset: str, attack: str) -> Table:
             row.params["epsilon"],
             _number(row.metric(f"utility/{primary}")),
             f"{_number(low)} - {_number(high)}",
-            _number(row.metric(f"reference/no_privacy/{primary}")),
-            _number(row.metric(f"reference/mean_predictor/{primary}")),
-            "infinite" if accounted is None else f"{accounted:.4g}",
+            *([_number(row.metric(f"reference/{name}/{primary}")) for name in REFERENCES] if references else []),
+            _accounted(row, accounted),
             *(_rounded(row.metrics.get(metric)) for metric in found.values()),
             row.guarantee,
         )
     return table
+
+
+def _references(row: Row) -> str:
+    no_privacy, mean = (_number(row.metric(f"reference/{name}/{row.primary}")) for name in REFERENCES)
+    return f"no privacy {no_privacy}, mean only {mean}"
+
+
+def _accounted(row: Row, epsilon: float | None) -> str:
+    """In brackets where the ledger's number is a claim: unproven noise, or a leak that it does not count."""
+    if epsilon is None:
+        return "infinite"
+    return f"{epsilon:.4g}" if row.ranked else f"({epsilon:.4g})"
 
 
 def attack_columns(rows: Sequence[Row]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dpbench.data.frames import hand_in, is_frame
+from dpbench.data.frames import discard, hand_in, is_frame
 from dpbench.errors import Refused
 
 if TYPE_CHECKING:
@@ -19,15 +19,21 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
     Keywords are the command line's keys: ``sweep(mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], dataset="wine")``. A list is
     swept, anything else is fixed; a tuple is a value that is itself a list. Keys with a dot go into the first argument:
     ``sweep({"mechanism.ridge": [2, 4], "splits.repeats": 10}, mechanism="fm")``. A DataFrame is a value of ``dataset.path``
-    (``dataset="table"``). With ``record=False`` nothing is written.
+    (``dataset="table"``): its rows lie in a file that only the user can open until the sweep ends. With ``record=False``
+    nothing else is written.
     """
     from dpbench.sweep.grid import loaded
     from dpbench.sweep.plan import plan
 
+    if options is not None and not isinstance(options, Mapping):
+        raise Refused(f"The first argument of sweep must be a mapping from keys to values. Got {type(options).__name__} instead.")
     asked = {**(options or {}), **grid}
-    overrides = [f"{key}={_text(value)}" for key, value in asked.items()]
-    points = loaded(overrides)
-    return frame(points, plan(points), overrides, record)
+    try:
+        overrides = [f"{key}={_text(value)}" for key, value in asked.items()]
+        points = loaded(overrides)
+        return frame(points, plan(points), overrides, record)
+    finally:
+        discard()  # the rows of a DataFrame that was handed in
 
 
 def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pandas.DataFrame:
@@ -89,6 +95,6 @@ def _quoted(text: str) -> str:
     """A text that stays a text: in quotes, unless it is a plain word that nobody takes for a number or a truth."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_/-]*", text) and text.lower() not in ("true", "false", "null", "nan", "inf"):
         return text
-    # inside quotes a backslash counts only before a quote, or at the end
-    inner = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
-    return f"'{inner}'"
+    from dpbench.sweep.grid import quoted
+
+    return quoted(text)

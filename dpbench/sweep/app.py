@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from dpbench.errors import Refused, Unfinished, near_names
 from dpbench.report.rows import Row
-from dpbench.sweep.grid import COMPONENTS, Axis, Point, loaded, parse
+from dpbench.sweep.grid import COMPONENTS, Axis, Point, loaded, parse, readable
 from dpbench.sweep.plan import plan, refuse_pruned
 from dpbench.sweep.store import register, register_sweeper
 
@@ -53,6 +53,7 @@ def main(argv: Sequence[str]) -> int:
     import hydra
 
     flags, overrides = _split(argv)
+    overrides = [readable(text) for text in overrides]
     multirun = bool({"-m", "--multirun"} & set(flags))
     if multirun and {"--cfg", "-c"} & set(flags):
         raise Refused("--cfg shows the configuration of one cell: leave out -m and give one value a key.")

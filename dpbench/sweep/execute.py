@@ -30,6 +30,7 @@ from dpbench.tracking.view import save_view
 from dpbench.tracking.writer import Recorded, Writer
 
 OK, FAILED = 0, 1
+STORED = ("dpbench.kind", "dpbench.key", "dpbench.status", "dpbench.error")
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def execute(
         try:
             run_cells(plan, chosen, keep)
         except KeyboardInterrupt:
+            print(f"{len(records)} of {len(plan.to_run)} cells are recorded; the same command goes on.", file=sys.stderr)
             if parent:
                 writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
             raise
@@ -161,10 +163,17 @@ def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Recor
             rows.append(Row("pruned", planned.params, reason=planned.reason))
         elif planned.state == "resumed":
             old = found[planned.cell.key]
-            rows.append(Row("resumed", planned.params, old.tags, old.metrics, planned.primary))
+            rows.append(_resumed(planned, old))
         elif planned.cell.key in records:
             rows.append(_row(planned, records[planned.cell.key]))
     return rows
+
+
+def _resumed(planned: Planned, old: Recorded) -> Row:
+    """The same names as a fresh cell's: not what the store adds, nor the last value of a history."""
+    tags = {name: text for name, text in old.tags.items() if name.startswith("dpbench.") and name not in STORED}
+    metrics = {name: value for name, value in old.metrics.items() if name != f"utility/{planned.primary}"}
+    return Row("resumed", planned.params, tags, metrics, planned.primary)
 
 
 def _row(planned: Planned, record: Record) -> Row:

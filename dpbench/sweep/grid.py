@@ -6,6 +6,8 @@ Hydra's own sweeper composes every job twice, at 30 ms a composition; a grid of 
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields
@@ -30,7 +32,7 @@ from dpbench.registry import registry
 COMPONENTS = ("mechanism", "model", "dataset", "attack")
 PLAIN_GROUPS = ("engine", "splits", "experiment")
 GLOBAL = ("rerun", "quick", *(item.name for item in fields(Settings)))
-SHARED = ("tracking", "engine", "splits")
+SHARED = ("tracking", "engine", "splits", "audit")
 """Sections of the configuration that no component owns; their keys are those of the chosen YAML files."""
 
 
@@ -63,6 +65,9 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
     asked = parse(overrides)
     for_hydra = [axis.key for axis in asked if axis.hydra]
     axes = {axis.key: axis for axis in asked if axis.key not in for_hydra}
+    for key, count in Counter(axis.key for axis in asked if not axis.hydra).items():
+        if count > 1:
+            raise Refused(f"The key {key!r} is given {count} times. Write its values once, with commas to sweep them.")
     experiment = axes.pop("experiment", None)
     preset = [f"experiment={value}" for value in experiment.values] if experiment else []
     if len(preset) > 1:
@@ -87,12 +92,31 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
     return list(_points(base, nodes, order))
 
 
+def readable(text: str) -> str:
+    """The override with a file's name in quotes, where the grammar of overrides could not read the name as it is."""
+    key, equals, value = text.partition("=")
+    if not equals or key.partition(".")[0] not in ("dataset", "tracking", "out") or value[:1] in ("'", '"', "[", "{"):
+        return text
+    try:
+        OverridesParser.create().parse_override(text)
+    except HydraException:
+        return f"{key}={quoted(value)}"
+    return text
+
+
+def quoted(text: str) -> str:
+    """A text in quotes: a backslash counts only before a quote, or at the end."""
+    inner = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
+    return f"'{inner}'"
+
+
 def parse(overrides: Sequence[str]) -> list[Axis]:
     """The overrides as axes; one for Hydra itself keeps its text as its key."""
     return [_axis(text) for text in overrides]
 
 
 def _axis(text: str) -> Axis:
+    text = readable(text)
     try:
         override = OverridesParser.create().parse_override(text)
         key = override.key_or_group

@@ -18,6 +18,7 @@ from dpbench.component import Component, source_digest
 from dpbench.data.geometry import Geometry
 from dpbench.data.splits import Splits
 from dpbench.errors import Refused
+from dpbench.privacy.audit.plan import Plan as AuditPlan
 from dpbench.registry import registry
 from dpbench.sweep.grid import Point
 
@@ -144,7 +145,8 @@ def _planned(point: Point, swept: Sequence[str], tables: dict[str, _Facts]) -> P
         kind: f"{registry().version_of(type(component))} {source_digest(type(component))}" for kind, component in built.items()
     }
     versions |= {"dpbench": __version__, "data": dataset.fingerprint()}
-    cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions)
+    audit = AuditPlan(**config["audit"], seed=settings.seed)
+    cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions, audit)
     if cell.shared not in tables:
         source = source_of(cell)
         _load(source, dataset.name)

@@ -81,7 +81,7 @@ class UserTable(Dataset):
             np.ascontiguousarray(kept[target]),
             sensitive=tuple(name for name in bounds.sensitive if name in features),
             threshold=bounds.threshold if bounds.threshold is not None else threshold,
-            leaks=(*((BOUNDS_FROM_DATA,) if self.bounds == "data" else ()), *complete.leaks),
+            leaks=(*((BOUNDS_FROM_DATA,) if self.bounds == "data" or bounds.from_data else ()), *complete.leaks),
             dropped=complete.dropped,
             declared_n=complete.asked is not None,
         )

@@ -17,6 +17,7 @@ from dpbench.data.table import Table
 from dpbench.errors import Refused
 from dpbench.registry import registry
 from dpbench.streams import stream
+from dpbench.sweep import api
 
 SECRET = "Zq7Secret"
 BOUNDS: dict[str, Any] = {"age": [0, 100], "sex": {"levels": ["f", "m"]}, "income": [0, 50_000]}
@@ -333,17 +334,26 @@ def test_singular_designs_work_for_every_mechanism_that_ships(model: str) -> Non
     assert np.isfinite(ran[f"utility/{primary}_median"]).all()
 
 
-def test_a_frame_is_handed_to_workers_and_named_by_its_content() -> None:
-    """The same rows are the same cell, wherever the frame comes from; workers read them from a file that only we may open."""
+def test_a_frame_is_handed_to_workers_and_named_by_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same rows are the same cell, wherever the frame comes from; workers read them from a file that only we may open,
+    and that is gone when the sweep has ended."""
+    seen: list[tuple[Path, int, int]] = []
+    discard = api.discard
+
+    def looked_at() -> None:
+        folder = Path(os.environ["DPBENCH_FRAMES"])
+        seen.append((folder, folder.stat().st_mode & 0o077, len(list(folder.iterdir()))))
+        discard()
+
+    monkeypatch.setattr(api, "discard", looked_at)
     options = {**OWN, "dataset.path": singular(), "engine.workers": 1}
     grid: dict[str, Any] = {"dataset": "table", "mechanism": ["fm", "dpba"], "record": False}
     local = dpbench.sweep(options, engine="local", **grid)
     assert (local["state"] == "run").all()
     serial = dpbench.sweep({**options, "dataset.path": singular().copy()}, engine="serial", **grid)
     pandas.testing.assert_series_equal(local["utility/rmse_median"], serial["utility/rmse_median"])
-    folder = Path(os.environ["DPBENCH_FRAMES"])
-    assert folder.stat().st_mode & 0o077 == 0
-    assert len({path.name for path in folder.iterdir()}) == 1
+    assert [(mode, files) for _, mode, files in seen] == [(0, 1), (0, 1)]
+    assert not any(folder.exists() for folder, _, _ in seen)
 
 
 def test_a_frame_of_another_program_is_refused() -> None:

@@ -305,3 +305,36 @@ def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing(m
     assert not make("fm", 0.2, state="failed").ranked
     assert not make("fm", 0.2, tags={"dpbench.leaks": "x"}).ranked
     assert re.fullmatch("LEAKS x", make("fm", 0.2, tags={"dpbench.leaks": "x"}).guarantee)
+
+
+def test_a_narrow_terminal_cuts_no_number_and_no_guarantee(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The references are in the title then; below what even that needs, lines wrap and nothing is lost."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for columns, words in ((80, "no privacy 0.1500, mean only 0.1772"), (30, "sound")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        out = Terminal()
+        print_table([make("functional_mechanism", 0.1985), make("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"})], out)
+        text = out.getvalue()
+        assert words in text
+        for number in ("0.1985", "0.1885 - 0.2085", "0.8", "LEAKS bounds_from_data"):
+            assert number in text, number
+        assert "…" not in text
+
+
+def test_what_is_only_claimed_stands_in_brackets_and_has_no_price(make: Make) -> None:
+    rows = [make("odd", 0.1, epsilon, tags={"dpbench.sound": "false"}) for epsilon in (0.1, 0.8)]
+    text = printed(rows)
+    assert [line[-2] for line in body(text)] == ["(0.1)", "(0.8)"]
+    assert "Releasing the best" not in text
+
+
+def test_runs_without_weights_and_clipped_targets_are_said(make: Make) -> None:
+    rows = [make("odd", 0.1, metrics={"health/not_finite": 0.25, "health/target_clipped": 0.62})]
+    text = " ".join(printed(rows).split())
+    assert "odd: up to 25% of the runs of a cell gave no finite weights" in text
+    assert "wine: 62% of the targets lie outside the declared bounds" in text
+    assert "outside the declared bounds" not in printed([make("fm", 0.1, metrics={"health/target_clipped": 0.005})])

@@ -141,4 +141,8 @@ def planned() -> Callable[..., Any]:
     from dpbench.sweep.grid import loaded
     from dpbench.sweep.plan import plan
 
-    return lambda *overrides: plan(loaded(("dataset=wine", *overrides)))
+    def make(*overrides: str) -> Any:
+        own = any(override.startswith("dataset=") for override in overrides)
+        return plan(loaded([*([] if own else ["dataset=wine"]), *overrides]))
+
+    return make

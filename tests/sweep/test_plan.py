@@ -275,7 +275,7 @@ def test_the_plan_is_printed_and_nothing_is_run_or_written(drop_in: DropIn, empt
         *[["run", "no_privacy", model] for model in ("linear", "linear", "shapeless", "shapeless")],
     ]
     assert "Pruned: fm does not fit shapeless: the model provides no polynomial." in answer.out
-    assert "6 cells to run, 2 pruned; 2 work units" in " ".join(answer.out.split())
+    assert "6 cells to run, 0 already recorded, 2 pruned. 2 work units" in " ".join(answer.out.split())
     assert empty.files == []
     flagged = empty.run("plan", "-m", "mechanism=fm,no_privacy", "model=linear,shapeless", "epsilon=0.1,0.8", *SMALL)
     assert flagged.out == answer.out

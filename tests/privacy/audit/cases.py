@@ -1,0 +1,41 @@
+"""What is audited: every mechanism that claims privacy, with the options that change what it asks or draws."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+SOUND: list[tuple[str, dict[str, Any]]] = [
+    *(
+        ("fm", {"convention": convention, "sensitivity": sensitivity})
+        for convention, sensitivity in product(("monomial", "matrix", "code"), ("paper", "code", "tight"))
+    ),
+    ("fm", {"sensitivity": "tight", "repair": "floor"}),
+    ("fm", {"sensitivity": "tight", "repair": "none", "ridge": 0}),
+    ("fm", {"sensitivity": "tight", "until_bounded": True}),
+    *(("dpba", options) for options in ({}, {"alpha": "paper"}, {"alpha": 0.3}, {"epsilon_1": 0.4})),
+    *(("dpc", {"sensitivity": s, "beta_rule": rule}) for s, rule in product(("paper", "tight"), ("share", "paper"))),
+    ("dpc", {"sensitivity": "tight", "convention": "code", "repair": "floor", "gamma": 0.3}),
+    *(("privr", {"rule": rule, "repair": repair}) for rule, repair in (("proportional", "trim"), ("threshold", "floor"))),
+    *(("dpme", {"counts": counts}) for counts in ("clip", "raw", "threshold")),
+    ("fp", {}),
+    ("fp", {"bins": 3, "threshold": 2, "size": 50}),
+    ("cdp_irls", {"distribution": "gaussian"}),
+    ("cdp_irls", {"distribution": "laplace", "iterations": 3}),
+    ("drop_sensitive", {"base": "fm"}),
+]
+
+CLAIMLESS = {"no_privacy", "truncated"}
+"""Mechanisms that claim nothing."""
+
+PUBLISHED: list[dict[str, Any]] = [
+    {"variant": "published", "distribution": distribution, "composition": composition}
+    for distribution, composition in product(("gaussian", "laplace"), ("cdp", "conventional", "advanced"))
+    if (distribution, composition) != ("gaussian", "conventional")
+]
+"""Private iteratively reweighted least squares with Wishart noise, as published."""
+
+
+def rows_for(options: dict[str, Any]) -> tuple[int, bool]:
+    """How many rows the small tables need, and whether one column alone: drawing until accepted must accept at times."""
+    return (2_000, True) if options.get("until_bounded") else (8, False)
