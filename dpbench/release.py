@@ -67,17 +67,26 @@ class Release:
         return self.target.low + (predicted + 1) / 2 * (self.target.high - self.target.low)
 
     def _features(self, data: Any) -> np.ndarray:
-        missing = [column.name for column in self.columns if column.name not in data]
+        missing = [column.name for column in self.columns if column.name not in data and not _spelt_out(column, data)]
         if missing:
             needed = ", ".join(column.name for column in self.columns)
             raise Refused(f"A prediction needs the columns {needed}. Missing: {', '.join(missing)}.")
-        values = [np.atleast_1d(np.asarray(data[column.name])) for column in self.columns]
+        for group in dict.fromkeys(column.group for column in self.columns if _spelt_out(column, data)):
+            self._check_levels(str(group), data)
+        values = [_given(column, data) for column in self.columns]
         for column, value in zip(self.columns, values, strict=True):
             if value.dtype.kind not in "fiub" or value.ndim != 1:
                 raise Refused(f"The column {column.name!r} must be a list of numbers. Got the type {value.dtype} instead.")
         if len({len(value) for value in values}) > 1:
             raise Refused("The columns of a prediction must have the same length.")
         return np.column_stack(values).astype(float)
+
+    def _check_levels(self, group: str, data: Any) -> None:
+        """Texts of a categorical attribute must be declared levels."""
+        levels = [_level(column) for column in self.columns if column.group == group]
+        strange = int((~np.isin(np.atleast_1d(np.asarray(data[group])).astype(str), levels)).sum())
+        if strange:
+            raise Refused(f"The column {group!r} must hold one of {', '.join(levels)}. Got {strange} other values.")
 
     def _scaled(self, features: np.ndarray) -> Rows:
         """The rows as they were scaled when the model was fitted; two of nobody's at the end, since a table has at least two."""
@@ -103,6 +112,24 @@ class Release:
                 os.replace(file.name, path)
             finally:
                 Path(file.name).unlink(missing_ok=True)
+
+
+def _spelt_out(column: Column, data: Any) -> bool:
+    """Whether the attribute is given as texts instead of the one-hot column ``attribute=level``."""
+    named = column.group is not None and column.name.startswith(f"{column.group}=")
+    return named and column.group in data and column.name not in data
+
+
+def _level(column: Column) -> str:
+    """The level that a one-hot column stands for."""
+    return column.name.removeprefix(f"{column.group}=")
+
+
+def _given(column: Column, data: Any) -> np.ndarray:
+    """A column's values: its own, or whether its attribute has its level."""
+    if column.name in data:
+        return np.atleast_1d(np.asarray(data[column.name]))
+    return np.asarray(np.atleast_1d(np.asarray(data[column.attribute])).astype(str) == _level(column), dtype=float)
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:
