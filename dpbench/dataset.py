@@ -96,6 +96,12 @@ class Dataset(Component):
         if self.sample_n is not None:
             table = table.take(self._sample(table.rows, self.sample_n, generator))
         if self.threshold is not None:
+            low, high = table.target.low, table.target.high
+            if not low <= self.threshold < high:
+                raise Refused(
+                    f"The option dataset.threshold must lie within the bounds of the target {table.target.name!r}, in the range "
+                    f"[{low:g}, {high:g}). Got {self.threshold:g} instead."
+                )
             table = replace(table, threshold=self.threshold)
         return replace(table, sensitive=self.sensitive) if self.sensitive is not None else table
 

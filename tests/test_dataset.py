@@ -111,3 +111,9 @@ def test_levels_are_declared_and_reach_the_geometry() -> None:
     assert geometry.without(["b"]).levels == (4, 0, 2)
     with pytest.raises(Refused, match="declared ordinal, so its bounds must be whole numbers"):
         Column("a", 0, 1.5, kind="ordinal")
+
+
+def test_a_threshold_beyond_the_targets_bounds_is_refused(make) -> None:  # type: ignore[no-untyped-def]
+    """Everybody would be in one class, and the error nothing."""
+    with pytest.raises(Refused, match=r"'quality', in the range \[3, 9\)\. Got 100 instead"):
+        make("dataset", "wine", threshold=100).table(stream(0))

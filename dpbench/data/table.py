@@ -117,11 +117,6 @@ class Table:
             raise Refused(
                 f"A table needs at least 2 rows and 1 feature. Got {len(self.response)} rows, {len(self.columns)} features."
             )
-        if self.threshold is not None and not self.target.low <= self.threshold < self.target.high:
-            raise Refused(
-                f"The threshold must lie within the bounds of the target {self.target.name!r}, in the range "
-                f"[{self.target.low:g}, {self.target.high:g}). Got {self.threshold:g} instead."
-            )
         for name in self.sensitive:
             if name not in self.attributes:
                 raise unknown("attribute", name, self.attributes)
