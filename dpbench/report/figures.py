@@ -9,6 +9,8 @@ from dpbench.report.rows import Row
 
 # Okabe and Ito 2008: told apart by colour-blind readers, and by their grey in print
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LABELLED = 12
+"""Up to here every ε has its own label on the axis."""
 MARKS = "osD^vPX"
 
 
@@ -57,8 +59,10 @@ def _panel(axes, rows: Sequence[Row], model: str, dataset: str) -> None:  # type
         if level is not None:
             axes.axhline(level, color="#555555", linestyle=style, linewidth=1, label=label)
     axes.set_xscale("log")
-    axes.set_xticks(sorted({row.epsilon for row in rows}), labels=[f"{x:g}" for x in sorted({row.epsilon for row in rows})])
-    axes.minorticks_off()
+    epsilons = sorted({row.epsilon for row in rows})
+    if len(epsilons) <= LABELLED:
+        axes.set_xticks(epsilons, labels=[f"{x:g}" for x in epsilons])
+        axes.minorticks_off()
     worst = max(row.metric(f"utility/{primary}", "p80") or 0.0 for row in rows)
     best = min(row.metric(f"utility/{primary}", "p20") or worst for row in rows)
     if best > 0 and worst / best > 20:
