@@ -60,7 +60,10 @@ class Problem(ABC):
 
     @abstractmethod
     def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        """Metrics of each run on its test rows, by their public names without ``utility/``: arrays (runs,)."""
+        """Metrics of each run on its test rows, by their public names without ``utility/``: arrays (runs,).
+
+        An array (runs, points) is a curve, at even steps from 0 to 1.
+        """
 
     @abstractmethod
     def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:

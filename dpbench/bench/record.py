@@ -31,5 +31,7 @@ class Record:
     ledger: Mapping[str, Any] = field(default_factory=dict)
     runs: Mapping[str, np.ndarray] = field(default_factory=dict)
     """One column a name, one row a run."""
+    curves: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    """Curves over the runs, such as ``utility/roc``: ``x`` and, at each of its points, the summaries of a metric."""
     error: str = ""
     """Why the cell failed; empty when it did not."""

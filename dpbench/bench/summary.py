@@ -49,7 +49,8 @@ def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags
         told["audit"] = {"passed": audit.passed, "violations": list(audit.violations)}
     tags["dpbench.private"] = str(ledger.total.private).lower()
     history = {name: values for name, values in history.items() if all(map(math.isfinite, values))}
-    return Record(cell.key, "ok", cell.config, params, tags, metrics, history, told, {**columns, **weights})
+    curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
+    return Record(cell.key, "ok", cell.config, params, tags, metrics, history, told, {**columns, **weights}, curves)
 
 
 def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:
@@ -95,6 +96,16 @@ def _statistics(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[s
     ordered = [suffix for suffix in SUFFIXES if suffix in columns]
     rows = [{suffix: float(columns[suffix][index]) for suffix in ordered} for index in range(len(table))]
     return [(index, {suffix: value for suffix, value in row.items() if math.isfinite(value)}) for index, row in enumerate(rows)]
+
+
+def _curve(values: np.ndarray) -> dict[str, np.ndarray]:
+    """A curve over the runs that have one, at even steps from 0 to 1."""
+    kept = values[np.isfinite(values).all(axis=1)]
+    x = np.linspace(0, 1, values.shape[1])
+    if not len(kept):
+        return {"x": x}
+    p20, median, p80 = np.quantile(kept, [0.2, 0.5, 0.8], axis=0)
+    return {"x": x, "median": median, "mean": kept.mean(axis=0), "p20": p20, "p80": p80}
 
 
 def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:

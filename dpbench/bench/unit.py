@@ -53,6 +53,8 @@ class Part:
     repeats: tuple[int, ...]
     runs: dict[str, np.ndarray] = field(default_factory=dict)
     """Columns with one value a run: ``repeat``, ``fold``, ``n_train``, ``status``, ``weights`` and every metric."""
+    curves: dict[str, np.ndarray] = field(default_factory=dict)
+    """Metrics that are curves: (runs, points)."""
     health: dict[str, np.ndarray] = field(default_factory=dict)
     notes: dict[str, float] = field(default_factory=dict)
     coefficients: tuple[str, ...] = ()
@@ -133,7 +135,9 @@ class _Runner:
         try:
             fitted = self.fit(cell)
             fit = fitted.fit
-            runs = {**self.shared(), **self.utility(cell, fit), **self.attacked(cell, fitted)}
+            found = {**self.shared(), **self.utility(cell, fit), **self.attacked(cell, fitted)}
+            runs = {name: values for name, values in found.items() if values.ndim == 1}
+            curves = {name: values for name, values in found.items() if values.ndim > 1}
             runs["status"] = fit.status
             runs["weights"] = fit.weights
             names = self.block.geometry.names
@@ -141,7 +145,17 @@ class _Runner:
             health, notes = dict(fit.health), {**fit.notes, "target_clipped": self.clipped}
             audited = self.audited(cell, fitted)
             return Part(
-                cell.key, self.repeats, runs, health, notes, names, fitted.ledger, fitted.seconds, seconds, audited=audited
+                cell.key,
+                self.repeats,
+                runs,
+                curves,
+                health,
+                notes,
+                names,
+                fitted.ledger,
+                fitted.seconds,
+                seconds,
+                audited=audited,
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return Part(cell.key, self.repeats, error=_explained(error, cell), seconds=time.perf_counter() - start)
@@ -208,9 +222,13 @@ class _Runner:
         """Scores, and the paired differences to the non-private fit."""
         finite = np.isfinite(fit.weights).all(axis=1)
         scores = self.problem.score(np.where(finite[:, None], fit.weights, 0.0), self.block.test)
-        scores = {name: np.where(finite, values, np.nan) for name, values in scores.items()}
+        scores = {name: np.where(_along(finite, values), values, np.nan) for name, values in scores.items()}
         exact = self.shared()
-        excess = {f"excess_{name}": values - exact[f"reference/no_privacy/{name}"] for name, values in scores.items()}
+        excess = {
+            f"excess_{name}": values - exact[f"reference/no_privacy/{name}"]
+            for name, values in scores.items()
+            if values.ndim == 1
+        }
         return {f"utility/{name}": values for name, values in {**scores, **excess}.items()}
 
     def attacked(self, cell: Cell, fitted: _Fitted) -> dict[str, np.ndarray]:
@@ -255,6 +273,11 @@ class _Runner:
         if key not in self._known:
             self._known[key] = compute()
         return self._known[key]
+
+
+def _along(which: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A mask of the runs, for numbers or for curves."""
+    return which.reshape(-1, *[1] * (values.ndim - 1))
 
 
 def _explained(error: BaseException, cell: Cell) -> str:

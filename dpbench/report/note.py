@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dpbench.report.bill import bill_of, whole
 from dpbench.report.rows import Row, leaks, telling
+from dpbench.report.sweep import Sweep
 
-FIGURE = "report/error_vs_epsilon.png"
 METRICS_NOTE = (
     "These numbers are computed on the private rows: publishing them is a release of its own, which no ε above pays for."
 )
@@ -75,8 +75,9 @@ def _label(row: Row) -> str:
     return row.params["mechanism"] + (f" ({', '.join(own)})" if own else "")
 
 
-def note(rows: Sequence[Row], command: str, run_id: str | None, figure: bool) -> str:
+def note(sweep: Sweep, figure: str | None) -> str:
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
+    rows, command, run_id = sweep.rows, sweep.command, sweep.run_id
     # MLflow folds a note after about five lines: the answer comes first
     lines = [*(f"- {sentence}" for sentence in answer(rows)), "", METRICS_NOTE, ""]
     lines += [line for sentence in leaks(rows) for line in (sentence, "")]
@@ -85,7 +86,7 @@ def note(rows: Sequence[Row], command: str, run_id: str | None, figure: bool) ->
     if any(row.tags.get("dpbench.noise") == "simulation" for row in rows):
         lines += [SIMULATED, ""]
     if figure and run_id:
-        lines += [f"![error against ε](get-artifact?path={FIGURE}&run_uuid={run_id})", ""]
+        lines += [f"![{figure}](get-artifact?path=report/{figure}&run_uuid={run_id})", ""]
     more = [key for key in telling([row for row in rows if row.done]) if not key.startswith("mechanism.")]
     names = ["mechanism", "model", "dataset", *more, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
     lines += [f"`{command}`", "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]

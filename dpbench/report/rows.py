@@ -6,7 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
+
+import numpy as np
 
 from dpbench.privacy.ledger import UNPROVEN_NOISE
 
@@ -14,6 +16,32 @@ CLIPPED = 0.01
 """The share of clipped targets from which on a table says so."""
 
 State = Literal["run", "resumed", "failed", "pruned"]
+
+PLAIN = ("state", "reason", "primary", "run_id")
+"""The columns of ``records.parquet`` that are neither a parameter, nor a tag, nor a metric."""
+
+
+class Detail(Protocol):
+    """What a cell holds beside its numbers: in memory where it just ran, else read from its run's files when it is asked for."""
+
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+    @property
+    def ledger(self) -> Mapping[str, Any]: ...
+    @property
+    def runs(self) -> Mapping[str, np.ndarray]: ...
+    @property
+    def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]: ...
+
+
+@dataclass(frozen=True)
+class Bare:
+    """The detail of a cell that has none: it was pruned, or it failed."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    ledger: Mapping[str, Any] = field(default_factory=dict)
+    runs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    curves: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -27,6 +55,9 @@ class Row:
     primary: str = ""
     reason: str = ""
     """Why it was pruned, or why it failed."""
+    run_id: str = ""
+    """Its run in the store, where it is recorded."""
+    detail: Detail = field(default_factory=Bare, repr=False, compare=False)
 
     @property
     def done(self) -> bool:
@@ -53,7 +84,12 @@ class Row:
         return ", ".join([*unproven, *([f"LEAKS {', '.join(named)}"] if named else [])]) or "sound"
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
-        return self.metrics.get(f"{name}_{suffix}")
+        """A metric over the runs; one that has a single value has it under every suffix."""
+        return self.metrics.get(f"{name}_{suffix}", self.metrics.get(name))
+
+    def as_record(self) -> dict[str, Any]:
+        """As a row of ``records.parquet``: everything but the detail."""
+        return {**{name: getattr(self, name) for name in PLAIN}, **self.params, **self.tags, **self.metrics}
 
     @property
     def accounted(self) -> float:

@@ -40,17 +40,16 @@ def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pand
     import pandas
 
     from dpbench.sweep.engines import engine_named
-    from dpbench.sweep.execute import Outcome, Tracking, execute, rows_of, run_cells
+    from dpbench.sweep.execute import Outcome, execute, rows_of, run_cells
 
     config = points[0].config
     if record:
-        tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
-        outcome = execute(planned, tracking, config["engine"], sweep=True, rerun=config["rerun"], command=["-m", *overrides])
+        outcome = execute(planned, config, sweep=True, command=["-m", *overrides])
     else:
         records: dict[str, Any] = {}
         engine = engine_named(config["engine"]["name"], config["engine"]["workers"], planned.seconds)
         run_cells(planned, engine, lambda done: records.__setitem__(done.key, done))
-        outcome = Outcome(tuple(rows_of(planned, records, {})))
+        outcome = Outcome(tuple(rows_of(planned, records, {}, {})))
     table = [{"state": row.state, "reason": row.reason, **row.params, **row.tags, **row.metrics} for row in outcome.rows]
     result = pandas.DataFrame(table)
     for column in ("epsilon", "delta"):

@@ -100,13 +100,13 @@ def _plain(config: DictConfig) -> dict[str, Any]:
 def finish(planned: Any, config: dict[str, Any], *, sweep: bool, command: Sequence[str]) -> None:
     """Run a plan, print its table, and say how to open the runs."""
     from dpbench.report.table import print_table
-    from dpbench.sweep.execute import Tracking, execute
+    from dpbench.sweep.execute import execute
 
-    tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
-    outcome = execute(planned, tracking, config["engine"], sweep=sweep, rerun=config["rerun"], command=command)
+    outcome = execute(planned, config, sweep=sweep, command=command)
     print_table(outcome.rows)
     print(_counted(outcome.rows))
-    print(f"Open the runs: {_ui(outcome.store if tracking.uri else None, tracking.experiment)}")
+    tracking = config["tracking"]
+    print(f"Open the runs: {_ui(outcome.store if tracking['uri'] else None, tracking['experiment'])}")
     result.exit_code = max(result.exit_code, outcome.exit_code)
 
 

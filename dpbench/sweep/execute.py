@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shlex
 import signal
 import sys
@@ -14,20 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpbench.bench.cell import digest
 from dpbench.bench.record import Record
 from dpbench.bench.summary import record_of
 from dpbench.bench.unit import Part, Unit, run_unit
 from dpbench.errors import Refused, Unfinished
 from dpbench.report.bill import recorded
-from dpbench.report.figures import error_against_epsilon
-from dpbench.report.note import FIGURE, note
-from dpbench.report.rows import Row
+from dpbench.report.note import note
+from dpbench.report.preset import Preset
+from dpbench.report.rows import Row, State
+from dpbench.report.sweep import Sweep
+from dpbench.report.writing import write_report
 from dpbench.sweep.engines import Died, Engine, engine_named, run
 from dpbench.sweep.plan import Plan, Planned
 from dpbench.tracking.address import masked
+from dpbench.tracking.reading import PRESET, RECORDS
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.view import save_view
-from dpbench.tracking.writer import Recorded, Writer
+from dpbench.tracking.writer import Ending, Recorded, Writer
 
 OK, FAILED = 0, 1
 STORED = ("dpbench.kind", "dpbench.key", "dpbench.status", "dpbench.error")
@@ -61,14 +66,14 @@ class Outcome:
         return FAILED if any(row.state == "failed" for row in self.rows) else OK
 
 
-def execute(
-    plan: Plan, tracking: Tracking, engine: Mapping[str, Any], *, sweep: bool, rerun: bool, command: Sequence[str]
-) -> Outcome:
+def execute(plan: Plan, config: Mapping[str, Any], *, sweep: bool, command: Sequence[str]) -> Outcome:
     """Run what is not recorded yet, record it, and answer with every cell of the plan.
 
-    A sweep has a parent run with a note, the plan and all records; a single cell stands alone. The engine is chosen and the
-    store is opened before anything runs, so that a wrong request writes nothing.
+    A sweep has a parent run with a note, a report, the plan and all records; a single cell stands alone. The engine is chosen
+    and the store is opened before anything runs, so that a wrong request writes nothing.
     """
+    tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
+    engine, rerun, preset = config["engine"], config["rerun"], Preset.of(config["preset"])
     engine_named(str(engine["name"]), engine["workers"], 0.0)
     if not isinstance(rerun, bool):
         raise Refused(f"The key 'rerun' must be true or false. Got {rerun!r} instead.")
@@ -77,17 +82,20 @@ def execute(
         plan = plan.resumed(found)
         chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
         text = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
-        tags = {"dpbench.command": text}
-        known = not plan.to_run and writer.has_sweep(plan.key)
+        key = plan.key if preset is None else digest([plan.key, preset.name])
+        tags = {"dpbench.command": text, "dpbench.quick": str(config["quick"]).lower()}
+        tags |= {"dpbench.preset": preset.name} if preset is not None else {}
+        known = not plan.to_run and writer.has_sweep(key)
         with _whole(store):
             running = f"`{text}`\n\nStill running."
-            parent = writer.open_sweep(plan.key, _title(plan), tags, running) if sweep and not known else None
+            parent = writer.open_sweep(key, _title(plan, preset), tags, running) if sweep and not known else None
             save_view(store)
         records: dict[str, Record] = {}
+        run_ids: dict[str, str] = {}
 
         def keep(record: Record) -> None:
             with _whole(store):
-                writer.write(record, parent)
+                run_ids[record.key] = writer.write(record, parent)
             records[record.key] = record
 
         try:
@@ -97,10 +105,10 @@ def execute(
             if parent:
                 writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
             raise
-        rows = rows_of(plan, records, found)
+        rows = rows_of(plan, records, found, run_ids)
         if parent:
             with _whole(store):
-                _close(writer, parent, rows, text)
+                _close(writer, Sweep(tuple(rows), text, preset, bool(config["quick"]), parent, tags))
         return Outcome(tuple(rows), store.shown, tuple(records.values()))
 
 
@@ -155,7 +163,7 @@ def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[Part]:
         yield from _parts(engine, again)
 
 
-def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Recorded]) -> list[Row]:
+def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Recorded], run_ids: Mapping[str, str]) -> list[Row]:
     """A row for every cell of the plan."""
     rows = []
     for planned in plan.cells:
@@ -165,7 +173,7 @@ def rows_of(plan: Plan, records: Mapping[str, Record], found: Mapping[str, Recor
             old = found[planned.cell.key]
             rows.append(_resumed(planned, old))
         elif planned.cell.key in records:
-            rows.append(_row(planned, records[planned.cell.key]))
+            rows.append(_row(planned, records[planned.cell.key], run_ids.get(planned.cell.key, "")))
     return rows
 
 
@@ -173,12 +181,12 @@ def _resumed(planned: Planned, old: Recorded) -> Row:
     """The same names as a fresh cell's: not what the store adds, nor the last value of a history."""
     tags = {name: text for name, text in old.tags.items() if name.startswith("dpbench.") and name not in STORED}
     metrics = {name: value for name, value in old.metrics.items() if name != f"utility/{planned.primary}"}
-    return Row("resumed", planned.params, tags, metrics, planned.primary)
+    return Row("resumed", planned.params, tags, metrics, planned.primary, run_id=old.run_id, detail=old.detail)
 
 
-def _row(planned: Planned, record: Record) -> Row:
-    state = "run" if record.status == "ok" else "failed"
-    return Row(state, planned.params, record.tags, record.metrics, planned.primary, record.error)  # type: ignore[arg-type]
+def _row(planned: Planned, record: Record, run_id: str) -> Row:
+    state: State = "run" if record.status == "ok" else "failed"
+    return Row(state, planned.params, record.tags, record.metrics, planned.primary, record.error, run_id, record)
 
 
 def _without_password(argument: str) -> str:
@@ -187,30 +195,32 @@ def _without_password(argument: str) -> str:
     return f"{key}={masked(uri)}" if equals and key == "tracking.uri" else argument
 
 
-def _title(plan: Plan) -> str:
+def _title(plan: Plan, preset: Preset | None) -> str:
     cells = plan.cells
+    if preset is not None:
+        return f"{preset.name}, {len(cells)} cells"
     axes = [sorted({planned.params[kind] for planned in cells}) for kind in ("mechanism", "model", "dataset")]
     return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {len(cells)} cells"
 
 
-def _close(writer: Writer, parent: str, rows: Sequence[Row], command: str) -> None:
+def _close(writer: Writer, sweep: Sweep) -> None:
     """The parent's note and artifacts: the report, the plan, all records."""
     import pandas
 
+    rows = sweep.rows
     with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
         folder = Path(name)
-        figure = error_against_epsilon(rows, (folder / FIGURE).with_suffix(""))
-        (folder / "report").mkdir(exist_ok=True)
-        table = pandas.DataFrame([{"state": row.state, **row.params, **row.tags, **row.metrics} for row in rows])
-        table.to_csv(folder / "report" / "summary.csv", index=False)
-        table.to_parquet(folder / "records.parquet", index=False)
+        figure = write_report(sweep, folder / "report")
+        pandas.DataFrame([row.as_record() for row in rows]).to_parquet(folder / RECORDS, index=False)
+        if sweep.preset is not None:
+            (folder / PRESET).write_text(json.dumps(sweep.preset.as_config(), indent=1, ensure_ascii=False), encoding="utf-8")
         with (folder / "plan.csv").open("w", newline="", encoding="utf-8") as file:
             names = list(dict.fromkeys(key for row in rows for key in row.params))
             out = csv.writer(file)
             out.writerow(["state", "why", *names])
             out.writerows([row.state, row.reason, *(row.params.get(key, "") for key in names)] for row in rows)
-        ended = "FAILED" if any(row.state == "failed" for row in rows) else "FINISHED"
-        writer.close_sweep(parent, ended, note(rows, command, parent, figure), folder, recorded(rows))  # type: ignore[arg-type]
+        ended: Ending = "FAILED" if any(row.state == "failed" for row in rows) else "FINISHED"
+        writer.close_sweep(sweep.run_id, ended, note(sweep, figure), folder, recorded(rows))
 
 
 class _Progress:

@@ -79,6 +79,8 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
     values = {key: axis for key, axis in axes.items() if key not in groups}
     first = [*for_hydra, *preset, *(f"{key}={names[0]}" for key, names in groups.items())]
     base = _compose(first, loader, config_name)
+    if experiment and base["preset"]:
+        base["preset"]["name"] = str(experiment.values[0])
     nodes = {
         key: {
             name: base[key] if name == names[0] else _compose([*first, f"{key}={name}"], loader, config_name)[key]

@@ -14,14 +14,16 @@ from dpbench.bench.record import Record
 
 
 def write_files(record: Record, folder: Path) -> None:
-    """Write ``config.yaml``, ``ledger.json`` and ``runs.parquet``; what a failed cell does not have is left out."""
+    """Write ``config.yaml``, ``ledger.json``, ``runs.parquet`` and ``curves.parquet``; what a cell does not have is left out."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_config(record.config, folder / "config.yaml")
     if record.ledger:
         text = json.dumps(plain(record.ledger), indent=1, ensure_ascii=False, allow_nan=False)
         (folder / "ledger.json").write_text(text + "\n", encoding="utf-8")
     if record.runs:
-        _write_runs(record.runs, folder / "runs.parquet")
+        _write_table(record.runs, folder / "runs.parquet")
+    if record.curves:
+        _write_table(_long(record.curves), folder / "curves.parquet")
 
 
 def plain(value: Any) -> Any:
@@ -44,11 +46,40 @@ def _write_config(config: Mapping[str, Any], path: Path) -> None:
     path.write_text(yaml.dump(plain(config), Dumper=dumper, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
-def _write_runs(runs: Mapping[str, np.ndarray], path: Path) -> None:
+def read_runs(path: Path) -> dict[str, np.ndarray]:
+    """The columns of ``runs.parquet``."""
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def read_curves(path: Path) -> dict[str, dict[str, np.ndarray]]:
+    """The curves of ``curves.parquet``, by their names."""
+    table = read_runs(path)
+    names = table.pop("curve")
+    return {
+        name: {column: values[names == name] for column, values in table.items() if np.isfinite(values[names == name]).all()}
+        for name in dict.fromkeys(names.tolist())
+    }
+
+
+def _long(curves: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The curves below each other; a curve that no run has keeps its points alone."""
+    names = list(dict.fromkeys(column for curve in curves.values() for column in curve))
+    sizes = {name: len(curve["x"]) for name, curve in curves.items()}
+    columns = {
+        column: np.concatenate([curve.get(column, np.full(sizes[name], np.nan)) for name, curve in curves.items()])
+        for column in names
+    }
+    return {"curve": np.repeat(list(sizes), list(sizes.values())), **columns}
+
+
+def _write_table(columns: Mapping[str, np.ndarray], path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pyarrow.table({name: _column(values) for name, values in runs.items()}), path)
+    pyarrow.parquet.write_table(pyarrow.table({name: _column(values) for name, values in columns.items()}), path)
 
 
 def _column(values: np.ndarray) -> Any:

@@ -12,7 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dpbench.bench.record import Record
+from dpbench.report.rows import Detail
 from dpbench.tracking.files import write_files
+from dpbench.tracking.reading import Stored
 from dpbench.tracking.store import Store
 from dpbench.tracking.view import colour
 
@@ -40,6 +42,7 @@ class Recorded:
     params: Mapping[str, str]
     tags: Mapping[str, str]
     metrics: Mapping[str, float]
+    detail: Detail
 
 
 class Writer:
@@ -74,7 +77,8 @@ class Writer:
             for run in self._search(query):
                 key = run.data.tags.get("dpbench.key", "")
                 if key in wanted:
-                    found.setdefault(key, Recorded(run.info.run_id, run.data.params, run.data.tags, run.data.metrics))
+                    detail = Stored(self._client, run.info.run_id)
+                    found.setdefault(key, Recorded(run.info.run_id, run.data.params, run.data.tags, run.data.metrics, detail))
                 if len(found) == len(wanted):
                     break
         return found

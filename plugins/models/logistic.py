@@ -24,6 +24,8 @@ TOLERANCE = 1e-8
 NEGLIGIBLE = 1e-6
 """A gain in log-likelihood that no statistic notices. While it falls slower than tenfold a step from there, there is no minimum:
 where one exists each gain is of the order of the last one's square, along a direction that separates it is the last one's 1/e."""
+POINTS = 101
+"""Points of a ROC curve, at even false positive rates from 0 to 1."""
 DAMPING = 1e-6
 """Added to the Hessian's diagonal, not to the objective: flat directions stay put, and the fit is still the exact one."""
 
@@ -49,13 +51,15 @@ class Likelihood(Problem):
         return probability(x @ weights)
 
     def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        scores = []
+        scores, curves = [], []
         for run, vector in enumerate(weights):
             rows = test.rows(run)
             y, log_odds = rows.y, rows.x @ vector
             error = np.mean((log_odds >= 0) != (y > 0.5))
-            scores.append((error, area_under_curve(y, log_odds), np.mean(log_loss(y, log_odds))))
-        return dict(zip(("error_rate", "auc", "log_loss"), np.array(scores).T, strict=True))
+            classes = _by_class(y, log_odds)
+            scores.append((error, _area(*classes), np.mean(log_loss(y, log_odds))))
+            curves.append(_curve(*classes))
+        return {**dict(zip(("error_rate", "auc", "log_loss"), np.array(scores).T, strict=True)), "roc": np.stack(curves)}
 
     def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
         # a training set of one class would promise certainty: the rate keeps half a row away from 0 and 1
@@ -64,6 +68,7 @@ class Likelihood(Problem):
         return {
             "error_rate": np.where(base >= 0.5, 1 - positive, positive),
             "auc": np.where((positive > 0) & (positive < 1), 0.5, np.nan),
+            "roc": np.tile(np.linspace(0, 1, POINTS), (len(positive), 1)),
             "log_loss": -(positive * np.log(base) + (1 - positive) * np.log1p(-base)),
         }
 
@@ -94,7 +99,7 @@ class Logistic(Model):
 
     Minimises the sum of log(1 + exp(x'w)) - y x'w, with y = 1 where the target exceeds the table's threshold. Predictions are
     P[y = 1]. Metrics: error_rate (class 1 where P >= ½), log_loss, and auc, where ties count half (left out where the test rows
-    are of one class).
+    are of one class), with the curve behind it, roc.
 
     The exact fit is Newton's method from w = 0 with halved steps, so it depends on the run's training rows alone. Where the
     classes can be separated, by a column or a level of one class only too, no minimum exists: the method stops where a step gains
@@ -178,11 +183,35 @@ def log_loss(y: np.ndarray, log_odds: np.ndarray) -> np.ndarray:
 
 def area_under_curve(y: np.ndarray, score: np.ndarray) -> float:
     """How often a positive row scores higher than a negative one, ties counting half; NaN when there are no such pairs."""
-    positive, negative = np.sort(score[y > 0.5]), np.sort(score[y <= 0.5])
+    return _area(*_by_class(y, score))
+
+
+def _by_class(y: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted scores of the positive and of the negative rows."""
+    return np.sort(score[y > 0.5]), np.sort(score[y <= 0.5])
+
+
+def _area(positive: np.ndarray, negative: np.ndarray) -> float:
     if not len(positive) or not len(negative):
         return float("nan")
     below = np.searchsorted(negative, positive, "left").sum() + np.searchsorted(negative, positive, "right").sum()
     return float(below) / (2 * len(positive) * len(negative))
+
+
+def _curve(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
+    """The true positive rate at even false positive rates: straight between the steps, so that a tie counts half here too."""
+    if not len(positive) or not len(negative):
+        return np.full(POINTS, np.nan)
+    rate = np.linspace(0, 1, POINTS)
+    # the step that a false positive rate falls on is that of this negative row's score
+    at = negative[::-1][np.clip(np.ceil(rate * len(negative) - 1e-9).astype(int) - 1, 0, None)]
+    above, with_it = (
+        [1 - np.searchsorted(scores, at, side) / len(scores) for scores in (negative, positive)] for side in ("right", "left")
+    )
+    share = (rate - above[0]) / (with_it[0] - above[0])
+    curve = above[1] + share * (with_it[1] - above[1])
+    curve[-1] = 1  # who takes every negative row takes every positive one
+    return np.asarray(curve)
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score, roc_curve
 
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
@@ -107,9 +107,10 @@ def test_rows_of_one_class_give_finite_weights_and_finite_references(only, inter
     assert np.isfinite(fit.weights).all()
     reference = problem.reference(WholeSample(train), WholeSample(test))
     assert reference["error_rate"][0] == pytest.approx(np.mean(test.y != only))
-    assert np.isfinite([values[0] for values in reference.values()]).all()
+    assert all(np.isfinite(values).all() for values in reference.values())
     scores = problem.score(fit.weights, WholeSample(train))
     assert np.isnan(scores["auc"]).all()
+    assert np.isnan(scores["roc"]).all()
     assert np.isnan(problem.reference(WholeSample(test), WholeSample(train))["auc"]).all()
     assert np.isfinite([scores["error_rate"], scores["log_loss"]]).all()
 
@@ -127,11 +128,28 @@ def test_scores_are_scikit_learn_s_with_ties_too(make, curate, binary) -> None: 
         assert scores["error_rate"][0] == pytest.approx(np.mean((probability >= 0.5) != rows.y))
 
 
+@pytest.mark.parametrize("rounding", [0.0, 0.5, 4.0])
+def test_the_roc_curve_is_scikit_learn_s_between_its_steps_too(rounding, make, curate, binary) -> None:  # type: ignore[no-untyped-def]
+    """Where the curve rises straight up, at a false positive rate that is one of its steps, either end may be meant."""
+    x, y = drawn(237)
+    rows = binary(np.round(x / rounding) * rounding if rounding else x, y)
+    problem = make("model", "logistic").prepare(curate(rows))
+    weights = np.array([0.5, 1.0, -0.5, 0.3, 0.1])
+    curve = problem.score(weights[None], WholeSample(rows))["roc"][0]
+    false, true, _ = roc_curve(rows.y, rows.x @ weights, drop_intermediate=False)
+    even = np.linspace(0, 1, len(curve))
+    inside = np.abs(even[:, None] - false).min(axis=1) > 1e-9
+    assert inside.sum() > 50
+    np.testing.assert_allclose(curve[inside], np.interp(even, false, true)[inside], atol=1e-12)
+    assert curve[-1] == 1
+    assert (np.diff(curve) >= 0).all()
+
+
 def test_weights_of_any_size_give_finite_scores(make, curate, binary) -> None:  # type: ignore[no-untyped-def]
     rows = binary(*drawn(100))
     problem = make("model", "logistic").prepare(curate(rows))
     huge = 1e9 * np.ones((1, 5))
-    assert np.isfinite([values[0] for values in problem.score(huge, WholeSample(rows)).values()]).all()
+    assert all(np.isfinite(values).all() for values in problem.score(huge, WholeSample(rows)).values())
     assert np.isfinite(problem.log_likelihood(rows.x, rows.y, huge[0], 1.0)).all()
     assert np.isfinite(problem.curvature(rows.x, rows.y, huge[0])).all()
 

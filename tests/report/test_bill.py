@@ -10,6 +10,7 @@ import pytest
 from dpbench.report.bill import bill_of, recorded
 from dpbench.report.note import SIMULATED, note
 from dpbench.report.rows import Row
+from dpbench.report.sweep import Sweep
 from dpbench.report.table import print_table
 
 
@@ -51,19 +52,19 @@ def test_where_there_is_no_choice_there_is_no_bill() -> None:
         assert bill_of(rows) is None
         assert recorded(rows) == {}
         assert "Releasing the best" not in printed(*rows)
-        assert "releasing the best" not in note(rows, "c", None, False)
+        assert "releasing the best" not in note(Sweep(tuple(rows), "c"), None)
 
 
 def test_the_table_and_the_note_say_what_the_best_would_cost_and_what_no_epsilon_covers() -> None:
     text = printed(*CELLS)
     assert "Releasing the best of these 3 private cells: ε = 4.1 if all are released, ε = 9.6 by private selection" in text
     assert "bounded by no finite ε" in text
-    text = note(CELLS, "c", None, False)
+    text = note(Sweep(tuple(CELLS), "c"), None)
     assert "To fit each of the 3 private cells once on the same rows and publish them all: ε = 4.1, the sum." in text
     assert "ε = 9.6 (Papernot and Steinke 2022)" in text
     assert "bounded by no finite ε" in text
     assert SIMULATED in text
-    assert SIMULATED not in note([cell(noise="secure")], "c", None, False)
+    assert SIMULATED not in note(Sweep((cell(noise="secure"),), "c"), None)
 
 
 def test_a_delta_is_part_of_the_price() -> None:
@@ -74,7 +75,7 @@ def test_a_delta_is_part_of_the_price() -> None:
 def test_what_leaks_is_said_once_with_its_reason_and_in_how_many_cells() -> None:
     leaking = [cell("fm", epsilon, leaks="bounds_from_data", leaks_why="bounds_from_data: they were read") for epsilon in (1, 2)]
     unproven = cell("odd", sound="false", leaks="unproven_noise", leaks_why="unproven_noise: no proof")
-    for text in (printed(*leaking, unproven), note([*leaking, unproven], "c", None, False)):
+    for text in (printed(*leaking, unproven), note(Sweep((*leaking, unproven), "c"), None)):
         assert text.count("LEAKS in 2 cells: bounds_from_data: they were read.") == 1
         assert text.count("LEAKS in 1 cell: unproven_noise: no proof.") == 1
     assert unproven.guarantee == "UNPROVEN"
@@ -84,6 +85,6 @@ def test_what_leaks_is_said_once_with_its_reason_and_in_how_many_cells() -> None
 def test_cells_are_ranked_at_their_accounted_epsilon() -> None:
     """A budget of ρ = 0.8 and one of ε = 0.8 are not the same: the one is worth 6.8 at δ = 1e-6."""
     dear = Row("run", {**cell("irls").params}, cell().tags, {**cell().metrics, "privacy/epsilon_accounted": 6.827}, "rmse")
-    text = note([cell("fm", 0.8), dear], "c", None, False)
+    text = note(Sweep((cell("fm", 0.8), dear), "c"), None)
     assert "linear on wine at ε = 0.8: fm has the lowest" in text
     assert "linear on wine at ε = 6.827: irls has the lowest" in text

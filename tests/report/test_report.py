@@ -14,6 +14,7 @@ import pytest
 from dpbench.report.figures import error_against_epsilon
 from dpbench.report.note import METRICS_NOTE, answer, note
 from dpbench.report.rows import Row
+from dpbench.report.sweep import Sweep
 from dpbench.report.table import LONGEST, print_table
 
 Make = Callable[..., Row]
@@ -202,7 +203,9 @@ class TestNote:
         (sentence,) = answer([better])
         assert "nothing is ranked" in sentence
         assert "marvel" not in sentence
-        assert "| marvel |" in note([better, make("fm", 0.2)], "command", "id", True), "but it is in the table"
+        assert "| marvel |" in note(Sweep((better, make("fm", 0.2)), "command", run_id="id"), "error_vs_epsilon.png"), (
+            "but it is in the table"
+        )
 
     def test_failed_and_pruned_cells_are_not_ranked_either(self, make: Make) -> None:
         rows = [make("fm", 0.2), make("bad", 0.1, state="failed", reason="x"), make("odd", 0.1, state="pruned", reason="y")]
@@ -241,7 +244,7 @@ class TestNote:
 
     def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell(self, make: Make, public: Row) -> None:
         rows = [make("fm", 0.2), public, make("bad", None, state="failed", reason="x"), make("old", 0.25, state="resumed")]
-        text = note(rows, "python -m dpbench -m epsilon=0.8", "abc", True)
+        text = note(Sweep(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
         assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest")
         assert text.index("fm has the lowest") < text.index(METRICS_NOTE) < text.index("![") < text.index("`python -m dpbench")
         assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
@@ -250,17 +253,17 @@ class TestNote:
         assert "| infinite | NOT PRIVATE |" in text
         assert "1 cells failed" in text or "1 cell failed" in text
         assert "SYNTHETIC" not in text.upper()
-        assert "get-artifact" not in note(rows, "command", "abc", False)
+        assert "get-artifact" not in note(Sweep(tuple(rows), "command", run_id="abc"), None)
 
     @pytest.mark.parametrize("key", ["mechanism.ridge", "dataset.n", "model.penalty", "delta", "splits", "seed"])
     def test_no_two_lines_of_the_notes_table_look_alike(self, make: Make, key: str) -> None:
-        text = note([make("fm", 0.2, params={key: "17"}), make("fm", 0.2, params={key: "71"})], "command", None, False)
+        text = note(Sweep((make("fm", 0.2, params={key: "17"}), make("fm", 0.2, params={key: "71"})), "command"), None)
         one, other = [line for line in text.splitlines() if line.startswith("| fm")]
         assert "17" in one
         assert "71" in other
 
     def test_synthetic_data_is_named_so(self, make: Make) -> None:
-        assert "synthetic" in note([make("fm", 0.2, tags={"dpbench.synthetic": "true"})], "command", None, False)
+        assert "synthetic" in note(Sweep((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None)
 
 
 class TestFigure:

@@ -1,0 +1,33 @@
+"""A sweep as reports see it: its cells, the command that made them, and the preset, if it was one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dpbench.report.preset import Preset
+from dpbench.report.rows import Row
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Everything a report is made from."""
+
+    rows: tuple[Row, ...]
+    command: str
+    preset: Preset | None = None
+    quick: bool = False
+    """Whether ``quick=true`` shrank it: a first look, and no evidence."""
+    run_id: str = ""
+    """The parent run, where it is recorded."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """The parent's tags."""
+
+    @property
+    def done(self) -> list[Row]:
+        return [row for row in self.rows if row.done]
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether any of its data was drawn and not collected."""
+        return any(row.tags.get("dpbench.synthetic") == "true" for row in self.done)

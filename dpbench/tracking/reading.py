@@ -1,0 +1,133 @@
+"""Read sweeps back from MLflow, as reports see them: nothing is needed but the store."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbench.errors import Refused
+from dpbench.report.preset import Preset
+from dpbench.report.rows import PLAIN, Bare, Row
+from dpbench.report.sweep import Sweep
+from dpbench.tracking.files import read_curves, read_runs
+from dpbench.tracking.store import Store
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+RECORDS = "records.parquet"
+PRESET = "preset.json"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A recorded cell's files, each read when it is asked for."""
+
+    client: MlflowClient
+    run_id: str
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        import yaml
+
+        path = self._path("config.yaml")
+        return dict(yaml.safe_load(path.read_text(encoding="utf-8"))) if path else {}
+
+    @cached_property
+    def ledger(self) -> Mapping[str, Any]:
+        path = self._path("ledger.json")
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path else {}
+
+    @cached_property
+    def runs(self) -> Mapping[str, np.ndarray]:
+        path = self._path("runs.parquet")
+        return read_runs(path) if path else {}
+
+    @cached_property
+    def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        path = self._path("curves.parquet")
+        return read_curves(path) if path else {}
+
+    def _path(self, name: str) -> Path | None:
+        return _artifact(self.client, self.run_id, name)
+
+
+def read_sweep(store: Store, asked: str | None = None) -> Sweep:
+    """A finished sweep: the newest, or the newest that goes by this run id (its beginning is enough), or by a preset's name."""
+    for run in _sweeps(store):
+        name = run.data.tags.get("dpbench.preset")
+        if asked is None or name == asked or (len(asked) > 5 and run.info.run_id.startswith(asked)):
+            sweep = _read(store, run)
+            if sweep is not None:
+                return sweep
+    what = f"no finished sweep {asked!r}" if asked else "no finished sweep"
+    known = list(dict.fromkeys(run.data.tags.get("dpbench.preset", "") or run.info.run_id for run in _sweeps(store)))
+    more = f" Known: {', '.join(known[:10])}." if known else ""
+    raise Refused(f"In the experiment {store.experiment!r} of {store.shown} there is {what}.{more}")
+
+
+def preset_sweeps(store: Store) -> dict[str, Sweep]:
+    """Of every preset that was run, the newest finished sweep: a whole one where there is one, else a quick one."""
+    found: dict[str, Sweep] = {}
+    for run in _sweeps(store):
+        name = run.data.tags.get("dpbench.preset")
+        quick = run.data.tags.get("dpbench.quick") == "true"
+        if name and (name not in found or (found[name].quick and not quick)):
+            sweep = _read(store, run)
+            if sweep is not None:
+                found[name] = sweep
+    return found
+
+
+def _sweeps(store: Store) -> Iterator[Run]:
+    """The experiment's finished sweeps, the newest first; one with failed cells is finished too."""
+    token: str | None = None
+    newest = ["attributes.start_time DESC"]
+    while True:
+        page = store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'sweep'", order_by=newest, page_token=token)
+        yield from (run for run in page if run.info.status in ("FINISHED", "FAILED"))
+        token = page.token
+        if not token:
+            return
+
+
+def _read(store: Store, run: Run) -> Sweep | None:
+    """The sweep of a parent run; None where its records are missing, as they are when it did not come to its end."""
+    path = _artifact(store.client, run.info.run_id, RECORDS)
+    if path is None:
+        return None
+    import pyarrow.parquet
+
+    rows = tuple(_row(record, store.client) for record in pyarrow.parquet.read_table(path).to_pylist())
+    described = _artifact(store.client, run.info.run_id, PRESET)
+    preset = Preset.of(json.loads(described.read_text(encoding="utf-8"))) if described else None
+    tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.")}
+    return Sweep(rows, tags.get("dpbench.command", ""), preset, tags.get("dpbench.quick") == "true", run.info.run_id, tags)
+
+
+def _row(record: Mapping[str, Any], client: MlflowClient) -> Row:
+    plain: dict[str, Any] = {name: record.get(name) or "" for name in PLAIN}
+    rest = {name: value for name, value in record.items() if name not in PLAIN and value is not None}
+    metrics = {name: float(value) for name, value in rest.items() if "/" in name and math.isfinite(value)}
+    tags = {name: str(value) for name, value in rest.items() if name.startswith("dpbench.")}
+    params = {name: str(value) for name, value in rest.items() if name not in metrics and name not in tags and "/" not in name}
+    detail = Stored(client, plain["run_id"]) if plain["run_id"] else Bare()
+    return Row(params=params, tags=tags, metrics=metrics, detail=detail, **plain)
+
+
+def _artifact(client: MlflowClient, run_id: str, name: str) -> Path | None:
+    """The file as it lies on this machine, or a copy of it."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return Path(client.download_artifacts(run_id, name))
+    except (MlflowException, OSError):  # stores differ in how they say that there is no such file
+        return None
