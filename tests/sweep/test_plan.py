@@ -252,6 +252,7 @@ def test_what_is_expected_to_take_longer_counts_as_longer(planned: Planner) -> N
     small = planned(*SMALL).seconds
     assert 0 < small < planned(*SMALL, "epsilon=1,2,3").seconds < planned("epsilon=1,2,3", "splits.repeats=500").seconds
     assert planned().resumed(dict.fromkeys(keys(planned()))).seconds == 0
+    assert planned(*SMALL, "model=logistic").seconds > small, "every run passes over its rows"
 
 
 def test_resumed_cells_are_not_run(planned: Planner) -> None:
