@@ -87,22 +87,22 @@ def sweep(cells: int) -> tuple[float, float]:
     import pandas  # noqa: F401  start-up
     from mlflow.entities import Metric, Param
 
-    from dpbench.sweep.execute import Tracking, execute
+    from dpbench.sweep.execute import execute
     from dpbench.sweep.grid import loaded
     from dpbench.sweep.plan import plan
     from dpbench.tracking.store import open_store
 
     epsilons = ",".join(f"{0.01 * (index + 1):.2f}" for index in range(cells))
-    points = loaded(["dataset=gaussian", "dataset.n=100", "dataset.d=3", "mechanism=no_privacy", f"epsilon={epsilons}"])
+    grid = ["dataset=gaussian", "dataset.n=100", "dataset.d=3", "mechanism=no_privacy", f"epsilon={epsilons}"]
     with tempfile.TemporaryDirectory() as name:
         uri = f"sqlite:///{Path(name) / 'ours.db'}"
+        points = loaded([*grid, "engine=serial", f"tracking.uri={uri}"])
         open_store(uri).close()
         outcome: Any = None
 
         def ours() -> None:
             nonlocal outcome
-            serial = {"name": "serial", "workers": None}
-            outcome = execute(plan(points), Tracking(uri, "dpbench"), serial, sweep=True, rerun=False, command=[])
+            outcome = execute(plan(points), points[0].config, sweep=True, command=[])
 
         seconds = _seconds(ours)
         assert len(outcome.records) == cells

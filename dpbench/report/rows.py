@@ -106,6 +106,12 @@ class Row:
         return float(self.params["epsilon"])
 
 
+def label(row: Row) -> str:
+    """The mechanism, and its options where the sweep varied them."""
+    own = [f"{key.partition('.')[2]}={value}" for key, value in row.params.items() if key.startswith("mechanism.")]
+    return row.params["mechanism"] + (f" ({', '.join(own)})" if own else "")
+
+
 def leaks(rows: Sequence[Row]) -> list[str]:
     """A sentence for everything that leaked, and in how many cells."""
     reasons = [row.tags.get("dpbench.leaks_why", "") for row in rows if row.done]

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpbench.report.figures import error_against_epsilon
+from dpbench.report.boards import boards
+from dpbench.report.figures import draw
+from dpbench.report.page import page
 from dpbench.report.sweep import Sweep
+from dpbench.report.tables import summary, tables_of
+
+PAGE = "report.html"
 
 
 def write_report(sweep: Sweep, folder: Path) -> str | None:
     """Write the report; the name of its first figure, if it has one."""
-    import pandas
-
     folder.mkdir(parents=True, exist_ok=True)
-    pandas.DataFrame([row.as_record() for row in sweep.rows]).to_csv(folder / "summary.csv", index=False)
-    figure = error_against_epsilon(sweep.rows, folder / "error_vs_epsilon")
-    return "error_vs_epsilon.png" if figure else None
+    drawn = draw(sweep, folder)
+    (folder / "summary.csv").write_text(summary(sweep.rows).csv(), encoding="utf-8")
+    ordered = boards(sweep.rows)
+    tables = tables_of(sweep, ordered)
+    for table in tables:
+        (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
+        (folder / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
+    (folder / PAGE).write_text(page(sweep, ordered, tables, drawn, folder), encoding="utf-8")
+    return f"{drawn[0].name}.png" if drawn else None

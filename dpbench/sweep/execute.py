@@ -31,7 +31,7 @@ from dpbench.sweep.plan import Plan, Planned
 from dpbench.tracking.address import masked
 from dpbench.tracking.reading import PRESET, RECORDS
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.view import save_view
+from dpbench.tracking.view import links, save_view
 from dpbench.tracking.writer import Ending, Recorded, Writer
 
 OK, FAILED = 0, 1
@@ -89,7 +89,6 @@ def execute(plan: Plan, config: Mapping[str, Any], *, sweep: bool, command: Sequ
         with _whole(store):
             running = f"`{text}`\n\nStill running."
             parent = writer.open_sweep(key, _title(plan, preset), tags, running) if sweep and not known else None
-            save_view(store)
         records: dict[str, Record] = {}
         run_ids: dict[str, str] = {}
 
@@ -106,9 +105,11 @@ def execute(plan: Plan, config: Mapping[str, Any], *, sweep: bool, command: Sequ
                 writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
             raise
         rows = rows_of(plan, records, found, run_ids)
-        if parent:
-            with _whole(store):
-                _close(writer, Sweep(tuple(rows), text, preset, bool(config["quick"]), parent, tags))
+        with _whole(store):
+            view = save_view(store)
+            if parent:
+                pages = links(store.experiment_id, parent, view, "report/report.html")
+                _close(writer, Sweep(tuple(rows), text, preset, bool(config["quick"]), parent, tags), pages)
         return Outcome(tuple(rows), store.shown, tuple(records.values()))
 
 
@@ -203,7 +204,7 @@ def _title(plan: Plan, preset: Preset | None) -> str:
     return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {len(cells)} cells"
 
 
-def _close(writer: Writer, sweep: Sweep) -> None:
+def _close(writer: Writer, sweep: Sweep, pages: str) -> None:
     """The parent's note and artifacts: the report, the plan, all records."""
     import pandas
 
@@ -220,7 +221,7 @@ def _close(writer: Writer, sweep: Sweep) -> None:
             out.writerow(["state", "why", *names])
             out.writerows([row.state, row.reason, *(row.params.get(key, "") for key in names)] for row in rows)
         ended: Ending = "FAILED" if any(row.state == "failed" for row in rows) else "FINISHED"
-        writer.close_sweep(sweep.run_id, ended, note(sweep, figure), folder, recorded(rows))
+        writer.close_sweep(sweep.run_id, ended, f"{pages}\n\n{note(sweep, figure)}", folder, recorded(rows))
 
 
 class _Progress:

@@ -45,9 +45,13 @@ def tidy(uri: str) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def missing(uri: str, what: str) -> Refused:
+class Missing(Refused):
+    """There is nothing in the store yet: whoever can do without it may catch this, and nothing else that is wrong with a store."""
+
+
+def missing(uri: str, what: str) -> Missing:
     """There is nothing to look at yet, and how to make something."""
-    return Refused(
+    return Missing(
         f"There {what} in the tracking store {masked(uri)!r} yet. A first sweep makes some: "
         "python -m dpbench -m mechanism=fm,dpba epsilon=0.1,0.8,3.2"
     )

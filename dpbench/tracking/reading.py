@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +14,12 @@ import numpy as np
 
 from dpbench.errors import Refused
 from dpbench.report.preset import Preset
-from dpbench.report.rows import PLAIN, Bare, Row
+from dpbench.report.rows import PLAIN, Bare, Detail, Row
 from dpbench.report.sweep import Sweep
 from dpbench.tracking.files import read_curves, read_runs
 from dpbench.tracking.store import Store
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
     from mlflow.entities import Run
 
 RECORDS = "records.parquet"
@@ -31,8 +30,10 @@ PRESET = "preset.json"
 class Stored:
     """A recorded cell's files, each read when it is asked for."""
 
-    client: MlflowClient
-    run_id: str
+    store: str
+    """The URI of the store."""
+    home: str
+    """The URI of the run's artifacts: to ask the store for it would take longer than to read them."""
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -57,7 +58,7 @@ class Stored:
         return read_curves(path) if path else {}
 
     def _path(self, name: str) -> Path | None:
-        return _artifact(self.client, self.run_id, name)
+        return _artifact(self.store, self.home, name)
 
 
 def read_sweep(store: Store, asked: str | None = None) -> Sweep:
@@ -101,33 +102,38 @@ def _sweeps(store: Store) -> Iterator[Run]:
 
 def _read(store: Store, run: Run) -> Sweep | None:
     """The sweep of a parent run; None where its records are missing, as they are when it did not come to its end."""
-    path = _artifact(store.client, run.info.run_id, RECORDS)
+    home = run.info.artifact_uri
+    path = _artifact(store.uri, home, RECORDS)
     if path is None:
         return None
     import pyarrow.parquet
 
-    rows = tuple(_row(record, store.client) for record in pyarrow.parquet.read_table(path).to_pylist())
-    described = _artifact(store.client, run.info.run_id, PRESET)
+    def detail(run_id: str) -> Detail:
+        # all runs of an experiment have their artifacts below one address, each below its own id
+        return Stored(store.uri, home.replace(run.info.run_id, run_id)) if run_id else Bare()
+
+    rows = tuple(_row(record, detail) for record in pyarrow.parquet.read_table(path).to_pylist())
+    described = _artifact(store.uri, home, PRESET)
     preset = Preset.of(json.loads(described.read_text(encoding="utf-8"))) if described else None
     tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.")}
     return Sweep(rows, tags.get("dpbench.command", ""), preset, tags.get("dpbench.quick") == "true", run.info.run_id, tags)
 
 
-def _row(record: Mapping[str, Any], client: MlflowClient) -> Row:
+def _row(record: Mapping[str, Any], detail: Callable[[str], Detail]) -> Row:
     plain: dict[str, Any] = {name: record.get(name) or "" for name in PLAIN}
     rest = {name: value for name, value in record.items() if name not in PLAIN and value is not None}
     metrics = {name: float(value) for name, value in rest.items() if "/" in name and math.isfinite(value)}
     tags = {name: str(value) for name, value in rest.items() if name.startswith("dpbench.")}
     params = {name: str(value) for name, value in rest.items() if name not in metrics and name not in tags and "/" not in name}
-    detail = Stored(client, plain["run_id"]) if plain["run_id"] else Bare()
-    return Row(params=params, tags=tags, metrics=metrics, detail=detail, **plain)
+    return Row(params=params, tags=tags, metrics=metrics, detail=detail(plain["run_id"]), **plain)
 
 
-def _artifact(client: MlflowClient, run_id: str, name: str) -> Path | None:
+def _artifact(store: str, home: str, name: str) -> Path | None:
     """The file as it lies on this machine, or a copy of it."""
     from mlflow.exceptions import MlflowException
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
     try:
-        return Path(client.download_artifacts(run_id, name))
+        return Path(get_artifact_repository(home, tracking_uri=store).download_artifacts(name))
     except (MlflowException, OSError):  # stores differ in how they say that there is no such file
         return None

@@ -77,7 +77,7 @@ class Writer:
             for run in self._search(query):
                 key = run.data.tags.get("dpbench.key", "")
                 if key in wanted:
-                    detail = Stored(self._client, run.info.run_id)
+                    detail = Stored(self._store.uri, run.info.artifact_uri)
                     found.setdefault(key, Recorded(run.info.run_id, run.data.params, run.data.tags, run.data.metrics, detail))
                 if len(found) == len(wanted):
                     break
@@ -169,11 +169,14 @@ class Writer:
 
 
 def run_name(params: Mapping[str, str]) -> str:
-    """What the runs table calls a cell: ``fm linear wine ε=0.8``."""
+    """What the runs table calls a cell: ``fm linear wine ε=0.8``, and the options that the sweep varied."""
     names = [params.get(kind, "") for kind in ("mechanism", "model", "dataset")]
     attack = params.get("attack", "none")
     epsilon = params.get("epsilon", "")
-    return " ".join([*filter(None, names), *([attack] if attack != "none" else []), *([f"ε={epsilon}"] if epsilon else [])])
+    options = [f"{key.partition('.')[2]}={value}" for key, value in params.items() if "." in key]
+    return " ".join(
+        [*filter(None, names), *([attack] if attack != "none" else []), *([f"ε={epsilon}"] if epsilon else []), *options]
+    )
 
 
 def shortened(note: str) -> str:

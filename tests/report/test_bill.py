@@ -86,5 +86,5 @@ def test_cells_are_ranked_at_their_accounted_epsilon() -> None:
     """A budget of ρ = 0.8 and one of ε = 0.8 are not the same: the one is worth 6.8 at δ = 1e-6."""
     dear = Row("run", {**cell("irls").params}, cell().tags, {**cell().metrics, "privacy/epsilon_accounted": 6.827}, "rmse")
     text = note(Sweep((cell("fm", 0.8), dear), "c"), None)
-    assert "linear on wine at ε = 0.8: fm has the lowest" in text
-    assert "linear on wine at ε = 6.827: irls has the lowest" in text
+    assert "linear on wine at ε = 0.8: fm is the only ranked cell" in text
+    assert "linear on wine at ε = 6.827: irls is the only ranked cell" in text

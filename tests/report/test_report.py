@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
+from zlib import crc32
 
-import matplotlib.image
+import numpy as np
 import pytest
 
-from dpbench.report.figures import error_against_epsilon
 from dpbench.report.note import METRICS_NOTE, answer, note
-from dpbench.report.rows import Row
+from dpbench.report.rows import Bare, Row
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import LONGEST, print_table
 
@@ -22,7 +21,7 @@ Make = Callable[..., Row]
 
 @pytest.fixture
 def make() -> Make:
-    """A cell's row: its median error and what else is asked."""
+    """A cell's row: its median error and what else is asked. Its runs scatter around it, each mechanism's in their own way."""
 
     def row(mechanism: str, error: float | None, epsilon: float = 0.8, *, spread: float = 0.01, **more: Any) -> Row:
         params = {
@@ -43,9 +42,22 @@ def make() -> Make:
             metrics |= {f"utility/rmse_{name}": error + weight * spread for name, weight in names.items()}
         tags |= more.pop("tags", {})
         metrics |= more.pop("metrics", {})
+        repeats = more.pop("repeats", 12)
+        scatter = np.random.default_rng(crc32(mechanism.encode())).permutation(np.linspace(-1, 1, 2 * repeats))
+        runs = {"repeat": np.repeat(np.arange(repeats), 2), "fold": np.tile([0, 1], repeats)}
+        runs["utility/rmse"] = scatter * spread + (np.nan if error is None else error)
+        runs |= more.pop("runs", {})
         for name in more.pop("without", ()):
             metrics.pop(name, None)
-        return Row(more.pop("state", "run"), params, tags, metrics, "rmse", more.pop("reason", ""))
+        return Row(
+            more.pop("state", "run"),
+            params,
+            tags,
+            metrics,
+            "rmse",
+            more.pop("reason", ""),
+            detail=Bare(runs=runs if repeats else {}),
+        )
 
     return row
 
@@ -184,10 +196,9 @@ class TestNote:
     def test_the_best_ranked_cell_of_each_epsilon_is_named(self, make: Make) -> None:
         rows = [make("fm", 0.30, 0.1), make("dpba", 0.20, 0.1), make("fm", 0.16, 3.2, spread=0.001), make("dpba", 0.17, 3.2)]
         first, second = answer(rows)
-        assert first.startswith("linear on wine at ε = 0.1: dpba has the lowest median rmse, 0.2")
+        assert first.startswith("linear on wine at ε = 0.1: dpba has the lowest median rmse, 0.2, lower than fm's by ")
         assert "the mean predictor, which needs no features, does no worse (0.1772)" in first
-        assert "fm follows with 0.3" in first
-        assert second.startswith("linear on wine at ε = 3.2: fm has the lowest median rmse, 0.16")
+        assert second.startswith("linear on wine at ε = 3.2: fm has the lowest median rmse, 0.16, lower than dpba's by ")
         assert "mean predictor" not in second
 
     @pytest.mark.parametrize(
@@ -198,6 +209,9 @@ class TestNote:
     def test_what_is_not_sound_is_never_ranked(self, make: Make, tags: dict[str, str]) -> None:
         better = make("marvel", 0.001, tags=tags)
         (sentence,) = answer([better, make("fm", 0.2)])
+        assert "fm is the only ranked cell, with a median rmse of 0.2 (mean 0.2, 95 % interval 0.195 to 0.205)" in sentence
+        assert "marvel" not in sentence
+        (sentence,) = answer([better, make("fm", 0.2), make("dpba", 0.3)])
         assert "fm has the lowest" in sentence
         assert "marvel" not in sentence
         (sentence,) = answer([better])
@@ -210,25 +224,85 @@ class TestNote:
     def test_failed_and_pruned_cells_are_not_ranked_either(self, make: Make) -> None:
         rows = [make("fm", 0.2), make("bad", 0.1, state="failed", reason="x"), make("odd", 0.1, state="pruned", reason="y")]
         (sentence,) = answer(rows)
+        assert "fm is the only ranked cell, with" in sentence
         assert "bad" not in sentence
         assert "odd" not in sentence
 
     def test_a_cell_without_a_finite_error_does_not_win(self, make: Make) -> None:
         (sentence,) = answer([make("broken", None), make("fm", 0.2)])
-        assert "fm has the lowest" in sentence
+        assert "fm is the only ranked cell with a finite error" in sentence
         (sentence,) = answer([make("broken", None)])
         assert "no run gave a finite error" in sentence
 
-    def test_an_overlap_is_said(self, make: Make) -> None:
-        (apart,) = answer([make("fm", 0.20), make("dpba", 0.30)])
-        assert "do not separate" not in apart
-        (close,) = answer([make("fm", 0.200), make("dpba", 0.201)])
+    def test_the_best_is_lower_by_a_shift_with_its_interval_and_p(self, make: Make) -> None:
+        """The numbers are the paired test's: the median of the pairs' means, and with 12 repeats of one sign p = 2 / 2¹²."""
+        rows = [make("dpba", 0.30), make("fm", 0.20)]
+        (sentence,) = answer(rows)
+        found = re.search(
+            r"fm has the lowest .* lower than dpba's by (\S+) \(95 % interval (\S+) to (\S+), p = 0.00049\)", sentence
+        )
+        assert found is not None
+        shift, low, high = map(float, found.groups())
+        assert 0.08 < low < shift < high < 0.12
+        assert shift == pytest.approx(0.1, abs=0.01)
+
+    def test_what_the_test_does_not_separate_is_no_winner_and_has_a_number_of_repeats(self, make: Make) -> None:
+        (sentence,) = answer([make("fm", 0.200), make("dpba", 0.2015)])
+        assert re.search(r"not separated from (fm|dpba): about [\d,]+ more repeats would be needed", sentence)
+        assert "lower than" not in sentence
+        (sentence,) = answer([make("fm", 0.2, params={"mechanism.ridge": "2"}), make("fm", 0.2, params={"mechanism.ridge": "4"})])
+        assert "not separated from fm (ridge=4): their errors are the same in every repeat" in sentence
+
+    @pytest.mark.parametrize(("repeats", "words"), [(1, "1 repeat"), (5, "5 repeats")])
+    def test_too_few_repeats_for_any_winner_say_so(self, make: Make, repeats: int, words: str) -> None:
+        (sentence,) = answer([make("fm", 0.2, repeats=repeats), make("dpba", 0.9, repeats=repeats)])
+        assert f"not separated from dpba: with {words} nothing can be told from chance, at least 6 are needed" in sentence
+        assert "lower than" not in sentence
+        (sentence,) = answer([make("fm", 0.2, repeats=6), make("dpba", 0.9, repeats=6)])
+        assert "lower than dpba's by" in sentence
+
+    def test_of_many_each_is_either_lower_or_open(self, make: Make) -> None:
+        rows = [make("a", 0.2), make("b", 0.2005), make("c", 0.3), make("d", 0.4), make("e", 0.5)]
+        (sentence,) = answer(rows)
+        first, other = ("a", "b") if "a has the lowest" in sentence else ("b", "a")
+        assert f"{first} has the lowest" in sentence
+        assert f"not separated from {other}: " in sentence
+        assert "lower than c's by" in sentence
+        assert "Holm-corrected p = " in sentence
+        assert "and lower than 2 others" in sentence
+        rows = [make(name, 0.2, repeats=7) for name in "abcdef"]
+        (sentence,) = answer(rows)
+        assert re.search(r"not separated from \w, \w, \w and 2 more: ", sentence)
+        assert "at least 10 are needed" in sentence, "15 pairs at 7 repeats: 2 / 2¹⁰ is below 0.05 / 15"
+
+    def test_repeats_that_hold_bad_runs_are_weighed_and_the_median_run_is_said(self, make: Make) -> None:
+        """One fold in two goes wrong: the median run is the better one's, every repeat is the worse."""
+        wild = make("wild", 0.2, runs={"utility/rmse": np.tile([0.2, 9.0], 12)})
+        (sentence,) = answer([wild, make("fm", 0.3)])
+        assert "fm has the lowest rmse in the median repeat, 0.3" in sentence
+        assert "lower than wild's by 4.3" in sentence
+        assert "in the median run wild's is lower, 0.2" in sentence
+
+    def test_runs_that_are_left_out_are_counted(self, make: Make) -> None:
+        errors = np.full(24, 0.4)
+        errors[[3, 7]] = np.nan
+        (sentence,) = answer([make("fm", 0.2), make("odd", 0.4, runs={"utility/rmse": errors})])
+        assert "up to 2 runs of a pair are left out" in sentence
+
+    def test_without_runs_the_intervals_of_the_means_are_all_there_is(self, make: Make) -> None:
+        (apart,) = answer([make("fm", 0.20, repeats=0), make("dpba", 0.30, repeats=0)])
+        assert "fm has the lowest median rmse, 0.2, dpba follows with 0.3" in apart
+        assert "95 % intervals of the means, not paired: 0.195 to 0.205, 0.295 to 0.305" in apart
+        (close,) = answer([make("fm", 0.200, repeats=0), make("dpba", 0.201, repeats=0)])
         assert "do not separate" in close
+        lost = ["utility/rmse_ci_low", "utility/rmse_ci_high"]
+        (nothing,) = answer([make("fm", 0.2, repeats=0, without=lost), make("dpba", 0.9, repeats=0, without=lost)])
+        assert "not separated: there are neither runs nor intervals" in nothing
 
     def test_a_mechanisms_options_tell_its_cells_apart(self, make: Make) -> None:
         (sentence,) = answer([make("fm", 0.3, params={"mechanism.ridge": "2"}), make("fm", 0.2, params={"mechanism.ridge": "4"})])
         assert "fm (ridge=4) has the lowest" in sentence
-        assert "fm (ridge=2) follows" in sentence
+        assert "lower than fm (ridge=2)'s by 0.1 " in sentence
 
     @pytest.mark.parametrize("key", ["dataset.n", "model.penalty", "delta", "splits"])
     def test_only_what_was_computed_on_the_same_problem_is_compared(self, make: Make, key: str) -> None:
@@ -237,15 +311,13 @@ class TestNote:
         easy = [make("fm", 0.12, params={key: "2"}), make("dpba", 0.11, params={key: "2"})]
         sentences = answer([*hard, *easy])
         assert len(sentences) == 2
-        assert any(
-            "fm has the lowest median rmse, 0.3" in sentence and "dpba follows with 0.4" in sentence for sentence in sentences
-        )
-        assert any("dpba has the lowest median rmse, 0.11" in sentence for sentence in sentences)
+        assert any("fm has the lowest median rmse, 0.3, lower than dpba's by " in sentence for sentence in sentences)
+        assert any("dpba has the lowest median rmse, 0.11, lower than fm's by " in sentence for sentence in sentences)
 
     def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell(self, make: Make, public: Row) -> None:
         rows = [make("fm", 0.2), public, make("bad", None, state="failed", reason="x"), make("old", 0.25, state="resumed")]
         text = note(Sweep(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
-        assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest")
+        assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, lower than old's by 0.05")
         assert text.index("fm has the lowest") < text.index(METRICS_NOTE) < text.index("![") < text.index("`python -m dpbench")
         assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
         table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
@@ -264,41 +336,6 @@ class TestNote:
 
     def test_synthetic_data_is_named_so(self, make: Make) -> None:
         assert "synthetic" in note(Sweep((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None)
-
-
-class TestFigure:
-    def rows(self, make: Make) -> list[Row]:
-        return [make(name, 0.3 / epsilon, epsilon) for name in ("fm", "dpba") for epsilon in (0.1, 0.8, 3.2)]
-
-    def test_it_is_a_picture_with_something_on_it(self, make: Make, public: Row, tmp_path: Path) -> None:
-        stem = tmp_path / "report" / "error_vs_epsilon"
-        assert error_against_epsilon([*self.rows(make), public], stem)
-        image = matplotlib.image.imread(stem.with_suffix(".png"))
-        assert min(image.shape[:2]) > 300
-        assert image[..., :3].std() > 0.02
-        colours = {tuple(pixel) for pixel in (image[..., :3] * 255).round().astype(int).reshape(-1, 3)}
-        assert {(0, 0x72, 0xB2), (0xD5, 0x5E, 0)} <= colours, "a curve of each mechanism"
-        assert stem.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-
-    def test_every_panel_and_missing_numbers_are_drawn_without_a_word(self, make: Make, tmp_path: Path) -> None:
-        rows = self.rows(make)
-        rows += [make("fm", 40.0 * epsilon, epsilon, params={"model": "ridge"}) for epsilon in (0.1, 3.2)]
-        rows += [
-            make("fm", 0.2, epsilon, params={"dataset": "gaussian"}, tags={"dpbench.synthetic": "true"}) for epsilon in (1, 2)
-        ]
-        rows += [make("odd", None), make("bad", None, state="failed", reason="x")]
-        rows += [make("few", 0.2, epsilon, without=["utility/rmse_ci_low", "utility/rmse_ci_high"]) for epsilon in (0.1, 0.8)]
-        assert error_against_epsilon(rows, tmp_path / "figure")
-        assert (tmp_path / "figure.png").stat().st_size > 10_000
-
-    @pytest.mark.parametrize("epsilons", [[], [0.8]], ids=["nothing", "one ε"])
-    def test_there_is_none_with_nothing_to_draw(self, make: Make, tmp_path: Path, epsilons: list[float]) -> None:
-        assert not error_against_epsilon([make("fm", 0.2, epsilon) for epsilon in epsilons], tmp_path / "figure")
-        assert list(tmp_path.iterdir()) == []
-
-    def test_more_curves_than_colours_are_drawn(self, make: Make, tmp_path: Path) -> None:
-        rows = [make(f"m{index}", 0.1 + index / 100, epsilon) for index in range(9) for epsilon in (0.1, 0.8)]
-        assert error_against_epsilon(rows, tmp_path / "figure")
 
 
 def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing(make: Make, public: Row) -> None:

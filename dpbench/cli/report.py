@@ -1,0 +1,31 @@
+"""Write the report of a recorded sweep: a page with its figures and tables."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("report")
+@click.argument("sweep", required=False)
+@click.option("--out", default="report", show_default=True, metavar="DIR", help="The folder to write.")
+@click.option("--uri", default=None, help="The tracking store [default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db].")
+@click.option("--experiment", default="dpbench", show_default=True, help="The MLflow experiment that holds the sweep.")
+def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> None:
+    """Write the report of a recorded sweep into a folder: report.html with its figures and tables, from the records alone.
+
+    SWEEP is the run id of a sweep (its first 6 characters are enough) or the name of a preset, such as zhang2012/fig6; left
+    out, it is the newest sweep. A report that lies in the folder already is replaced; other files there are never touched.
+    """
+    from pathlib import Path
+
+    from dpbench.report.folder import Folder
+    from dpbench.tracking.reading import read_sweep
+    from dpbench.tracking.store import open_store
+
+    folder = Folder(Path(out).expanduser())
+    with open_store(uri, experiment, create=False) as store:
+        found = read_sweep(store, sweep)
+        page = folder.write(found)
+    cells = f"{len(found.rows)} cell{'s' * (len(found.rows) != 1)}"
+    click.echo(f"{found.preset.name if found.preset else 'Sweep'} {found.run_id}, {cells}: {found.command}")
+    click.echo(f"Written: {page}")

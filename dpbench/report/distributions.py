@@ -1,0 +1,143 @@
+"""The runs themselves: box plots of a metric, and ROC curves over the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.cbook import boxplot_stats
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from dpbench.report import naming, scales, style
+from dpbench.report.drawing import BANDS, MOST_PANELS, foot, ordered, places, references, text_of
+from dpbench.report.plot import Plot
+from dpbench.report.points import Panel, curves, label, panels, place
+from dpbench.report.rows import Row
+from dpbench.report.style import Look
+
+MOST_BOXES = 48
+"""On a panel: more would be too thin to be seen."""
+ALL_BOXES = 240
+"""On a figure: more would take longer to draw than they are worth."""
+
+
+def boxes(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str) -> Figure | None:
+    """Box plots of the runs, curves side by side at each x, or at as many of them as fit."""
+    shown = panels(rows, plot)[:MOST_PANELS]
+    chosen = [(panel, _chosen(panel, plot, len(shown))) for panel in shown]
+    size = (max(3.1, min(5.2, 0.16 * max((len(cells) for _, cells in chosen), default=0) + 1.0)), 2.6)
+    figure, grid = style.sheet(len(shown), alone=(max(4.6, size[0]), 3.0), among=size)
+    handles: dict[str, Artist] = {}
+    found = 0
+    for axes, (panel, cells) in zip(grid, chosen, strict=True):
+        found += _boxes(axes, panel, cells, plot, looks, handles)
+    if not found:
+        return None
+    used = [row for _, cells in chosen for row in cells]
+    text = "Boxes: quartiles and median of the runs; whiskers: 1.5 times the box; dots: runs beyond."
+    return style.finish(figure, ordered(handles, looks), title, foot(used, text))
+
+
+def _chosen(panel: Panel, plot: Plot, among: int) -> list[Row]:
+    """The cells at some of the places, evenly picked, so that the boxes stay wide enough to be seen."""
+    at = sorted(places([place(row, plot.x) for row in panel.rows]).items(), key=lambda item: item[1])
+    names = len(curves(panel.rows, plot))
+    fit = max(2, min(8, MOST_BOXES // names, ALL_BOXES // (names * among)))
+    kept = {at[index][0] for index in np.linspace(0, len(at) - 1, min(fit, len(at))).round().astype(int)} if at else set()
+    return [row for row in panel.rows if place(row, plot.x) in kept]
+
+
+def _boxes(
+    axes: Axes, panel: Panel, cells: Sequence[Row], plot: Plot, looks: Mapping[str, Look], handles: dict[str, Artist]
+) -> int:
+    at = sorted(places([place(row, plot.x) for row in cells]).items(), key=lambda item: item[1])
+    group = {x: index for index, (x, _) in enumerate(at)}
+    found = curves(cells, plot)
+    step = 0.82 / len(found)
+    values: list[float] = []
+    for index, (name, some) in enumerate(found.items()):
+        for ranked in (True, False):
+            here = [(row, _finite(row, panel.metric)) for row in some if row.ranked is ranked]
+            full = [(row, runs) for row, runs in here if len(runs)]
+            if not full:
+                continue
+            centres = [group[place(row, plot.x)] + (index - (len(found) - 1) / 2) * step for row, _ in full]
+            stats = [boxplot_stats(runs)[0] for _, runs in full]
+            _draw(axes, stats, centres, step * 0.8, looks[name], hollow=not ranked)
+            values += [float(end) for one in stats for end in (one["whislo"], one["whishi"], *one["fliers"])]
+            handles.setdefault(name, looks[name].patch(name, hollow=not ranked))
+    levels = references(axes, panel, plot, {x: float(index) for x, index in group.items()}, handles)
+    scales.scale(axes, "y", values, levels=levels, log="y" in plot.log)
+    axes.set_xlim(-0.5, len(group) - 0.5)
+    scales.ticks(axes, "x", list(range(len(group))), list(map(text_of, group)))
+    axes.grid(visible=False, axis="x")
+    for border in range(1, len(group)):
+        axes.axvline(border - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0)
+    style.title(axes, panel.title)
+    axes.set_xlabel(naming.axis(plot.x))
+    style.label_y(axes, naming.axis(panel.metric))
+    return len(values)
+
+
+def _finite(row: Row, metric: str) -> np.ndarray:
+    runs: np.ndarray = np.asarray(row.detail.runs.get(metric, ()), dtype=float)
+    return np.compress(np.isfinite(runs), runs)
+
+
+def _draw(axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: float, look: Look, *, hollow: bool) -> None:
+    colour = look.colour
+    axes.bxp(
+        stats,
+        centres,
+        widths=width,
+        patch_artist=True,
+        manage_ticks=False,
+        boxprops=look.face(hollow=hollow),
+        medianprops={"color": "black", "linewidth": 1.3},
+        whiskerprops={"color": colour},
+        capprops={"color": colour},
+        flierprops={"marker": ".", "markersize": 2.5, "markeredgecolor": colour, "markerfacecolor": colour},
+    )
+
+
+def roc(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str) -> Figure | None:
+    """The mean or median curve over the runs, with the band of its runs, and the diagonal that guessing gives."""
+    found: dict[tuple[str | None, ...], list[tuple[Row, str]]] = {}
+    for row in rows:
+        name = next((name for name in plot.y or tuple(row.detail.curves) if "x" in row.detail.curves.get(name, {})), None)
+        if name is not None and _middle(plot) in row.detail.curves[name]:
+            found.setdefault(tuple(row.params.get(key) for key in plot.panels), []).append((row, name))
+    if not found:
+        return None
+    shown = list(found.values())[:MOST_PANELS]
+    figure, grid = style.sheet(len(shown), alone=(3.8, 3.8), among=(3.1, 3.1))
+    handles: dict[str, Artist] = {}
+    for axes, here in zip(grid, shown, strict=True):
+        axes.plot([0, 1], [0, 1], color=style.GREY, linestyle=":", linewidth=1)
+        for row, name in here:
+            curve, text = row.detail.curves[name], label(row, plot)
+            look = looks[text]
+            line = look.line if row.ranked else ":"
+            axes.plot(curve["x"], curve[_middle(plot)], color=look.colour, linestyle=line, linewidth=1.5)
+            every = max(1, len(curve["x"]) // 8)
+            face = look.colour if row.ranked else "white"
+            marks: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markerfacecolor": face, "markersize": 4.5}
+            axes.plot(curve["x"][every // 2 :: every], curve[_middle(plot)][every // 2 :: every], linestyle="", **marks)
+            if plot.band == "quantiles" and "p20" in curve:
+                axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
+            handles.setdefault(text, look.handle(text, hollow=not row.ranked, line=line))
+        axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
+        style.title(axes, naming.panel(here[0][0], plot.panels))
+        style.label_y(axes, naming.axis(here[0][1]) if here[0][1] in naming.AXES else "true positive rate")
+    handles["guessing"] = Line2D([], [], color=style.GREY, linestyle=":", linewidth=1, label="guessing")
+    used = [row for here in shown for row, _ in here]
+    about = BANDS["quantiles"] if plot.band == "quantiles" else ""
+    return style.finish(figure, ordered(handles, looks), title, foot(used, about))
+
+
+def _middle(plot: Plot) -> str:
+    return "median" if plot.statistic == "median" else "mean"

@@ -1,0 +1,89 @@
+"""How parameters and metrics are called on an axis, in a panel's title and in a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dpbench.report.rows import Row
+
+AXES = {
+    "epsilon": "ε",
+    "delta": "δ",
+    "privacy/epsilon_budget": "ε handed to the mechanism",
+    "privacy/epsilon_accounted": "ε accounted",
+    "privacy/epsilon_audited": "ε proven by the audit",
+    "dataset.attributes": "dimensions",
+    "dataset.d": "dimensions",
+    "dataset.n": "rows",
+    "dataset.sample_n": "rows",
+    "dataset.sample_rate": "share of the rows used",
+    "utility/mse": "mean square error (scaled target)",
+    "utility/rmse": "root mean square error (scaled target)",
+    "utility/mae": "mean absolute error (scaled target)",
+    "utility/rmse_raw": "root mean square error (target's unit)",
+    "utility/r2": "R²",
+    "utility/log_likelihood": "log-likelihood of a test row",
+    "utility/error_rate": "misclassification rate",
+    "utility/auc": "area under the ROC curve",
+    "utility/log_loss": "log loss",
+    "utility/roc": "true positive rate",
+    "attack/advantage": "attack advantage",
+    "attack/auc": "attack: area under the ROC curve",
+    "attack/accuracy_train": "attack accuracy on training rows",
+    "attack/accuracy_test": "attack accuracy on other rows",
+    "attack/balanced_accuracy": "balanced attack accuracy",
+    "attack/gap": "attack accuracy, training less other rows",
+    "health/not_positive_definite": "not positive definite",
+    "health/not_finite": "no finite weights",
+    "time/fit_seconds": "seconds for one fit",
+    "time/cell_seconds": "seconds for all runs",
+}
+REFERENCES = {"no_privacy": "non-private fit", "mean_predictor": "mean predictor"}
+COMPONENTS = ("mechanism", "model", "dataset")
+
+
+def axis(name: str) -> str:
+    """A parameter or a metric in words."""
+    if name.startswith("utility/excess_"):
+        return f"{axis(name.replace('excess_', ''))}, less the non-private fit's"
+    return AXES.get(name) or _plain(name.rpartition("/")[2].rpartition(".")[2])
+
+
+def reference(name: str) -> str:
+    """A metric that is drawn as a level line."""
+    kind, _, rest = name.partition("/")
+    owner = rest.partition("/")[0]
+    if kind == "reference":
+        return REFERENCES.get(owner, _plain(owner))
+    if name.startswith("attack/control/"):
+        return f"control: {_plain(name.split('/')[2])}"
+    return "cap of the guarantee" if name == "attack/cap" else axis(name)
+
+
+def panel(row: Row, keys: Iterable[str]) -> str:
+    """The problem that a panel shows: ``linear on wine``, and what else tells it from the others."""
+    values = {key: row.params[key] for key in keys if key in row.params}
+    place = " on ".join(values.pop(key) for key in ("model", "dataset") if key in values)
+    parts = [place, *(setting(key, value) for key, value in values.items())]
+    synthetic = ["SYNTHETIC"] if row.tags.get("dpbench.synthetic") == "true" else []
+    return ", ".join(filter(None, [*parts, *synthetic]))
+
+
+def setting(key: str, value: str) -> str:
+    """A parameter with its value; the components go by their names alone."""
+    if key in COMPONENTS:
+        return value
+    if key in ("epsilon", "delta"):
+        return f"{AXES[key]} = {value}"
+    return f"{key.rpartition('.')[2]}={value}"
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Names with commas, the first few of many."""
+    found = list(dict.fromkeys(names))
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,198 @@
+"""What a report says in sentences: the question, the answer in short, and what is private and what is not."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from dpbench.report.boards import Board, Place
+from dpbench.report.rows import Row, label
+from dpbench.report.sweep import Sweep
+from dpbench.report.table import IN_TARGET_UNITS
+
+FEW = 2
+"""Up to so many sentences are the answer themselves; more of them are summed up."""
+
+SOUND = (
+    "Everything that a fit released is covered by its ε, by a proof that the ledger names: with other values in one row, no "
+    "release gets likelier by more than a factor of e^ε. A proof is its author's word; `python -m dpbench audit` tries it."
+)
+STANDINGS = {
+    "NOT PRIVATE": (
+        "Not private means not private: no ε covers these results, and whoever sees them may learn what single rows hold. They "
+        "show what the model could do without protection, and must not be released."
+    ),
+    "UNPROVEN": (
+        "Noise was published with a claim and without a valid proof: it may protect nothing. Treat it as not private. Its ε, in "
+        "brackets, is the claim."
+    ),
+    "AUDIT FAILED": "A test has refuted the claim: more leaves the mechanism than ε allows. Treat it as not private.",
+    "LEAKS": (
+        "Something else reached the result, which ε does not count: a release would cost more than the ε in brackets, and how "
+        "much more nobody knows."
+    ),
+}
+
+
+def question(sweep: Sweep) -> list[str]:
+    """What was compared on which data, how often, and at which ε."""
+    rows = sweep.done
+    if not rows:
+        return ["No cell of this sweep has a result."]
+    private = _names(row.params["mechanism"] for row in rows if row.private)
+    public = _names(row.params["mechanism"] for row in rows if not row.private)
+    models = _names(row.params["model"] for row in rows)
+    datasets = [_dataset(name, [row for row in rows if row.params["dataset"] == name]) for name in _datasets(rows)]
+    epsilons = [f"{epsilon:g}" for epsilon in sorted({row.epsilon for row in rows})]
+    at = f"at ε = {epsilons[0]}" if len(epsilons) == 1 else f"at which ε ({_listed(epsilons, 'or', most=16)})"
+    if len(private) > 1:
+        asked = f"Which of {_listed(private)} has the lowest error {at}"
+    else:
+        asked = f"How large is the error of {_listed(private or public)} {at}"
+    beside = f" Beside {'them' if len(private) > 1 else 'it'}, not private: {_listed(public)}." if private and public else ""
+    return [f"{asked}, fitting {_listed(models)} on {_listed(datasets)}?{beside}", _counted(sweep, rows), _measured(rows)]
+
+
+def _datasets(rows: Sequence[Row]) -> list[str]:
+    return _names(row.params["dataset"] for row in rows)
+
+
+def _dataset(name: str, rows: Sequence[Row]) -> str:
+    """Its size, and whether it was collected or drawn."""
+    sizes = set()
+    for own in dict.fromkeys(tuple(item for item in row.params.items() if item[0].startswith("dataset.")) for row in rows):
+        first = next(row for row in rows if own == tuple(item for item in row.params.items() if item[0].startswith("dataset.")))
+        runs = first.detail.runs
+        if "n_train" in runs and len(runs["n_train"]):
+            sizes.add(int(runs["n_train"][0]) + int(runs["n_test"][0]))
+    size = f"{min(sizes):,}" + (f" to {max(sizes):,}" if len(sizes) > 1 else "") + " rows" if sizes else ""
+    drawn = "SYNTHETIC" if any(row.tags.get("dpbench.synthetic") == "true" for row in rows) else ""
+    inside = ", ".join(filter(None, [size, drawn]))
+    return f"{name} ({inside})" if inside else name
+
+
+def _counted(sweep: Sweep, rows: Sequence[Row]) -> str:
+    """How many cells, and how many fits each stands for."""
+    cells = f"{len(rows)} cell{'s' * (len(rows) > 1)}"
+    if len(rows) < len(sweep.rows):
+        cells += f" of {len(sweep.rows)}"
+    splits = _listed(_names(row.params["splits"] for row in rows))
+    runs = sorted({len(row.detail.runs.get("repeat", ())) for row in _first_of_each(rows)} - {0})
+    each = f", each over {_listed([f'{count:,}' for count in runs], 'or')} runs" if runs else ""
+    return f"{cells} {'have' if len(rows) > 1 else 'has'} a result{each} ({splits}). Cells on the same data share their splits."
+
+
+def _first_of_each(rows: Sequence[Row]) -> list[Row]:
+    """One cell for each way of splitting."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found.setdefault(row.params["splits"], row)
+    return list(found.values())
+
+
+def _measured(rows: Sequence[Row]) -> str:
+    primaries = _names(row.primary for row in rows)
+    named = [f"{name} on the scaled target" if name in IN_TARGET_UNITS else name for name in primaries]
+    return f"Cells are ordered by the median of {_listed(named)} over the runs: the smaller, the better."
+
+
+def in_short(sweep: Sweep, boards: Sequence[Board], sentences: Sequence[str]) -> list[str]:
+    """The answer in at most three sentences, of which those about single problems may be two; the last says what is private."""
+    standing = _standing(sweep.done)
+    if 0 < len(sentences) <= FEW:
+        return [*sentences, standing]
+    levels = [level for board in boards for level in board.at.values()]
+    if not levels:
+        return [standing]
+    return [_winners(levels), _nearness(boards), standing]
+
+
+def _winners(levels: Sequence[Sequence[Place]]) -> str:
+    """Who has the lowest error how often, and how often that is more than chance."""
+    contested = [level for level in levels if len(level) > 1]
+    if not contested:
+        return f"At none of the {len(levels)} accounted values of ε are there two private and proven cells to compare."
+    best = Counter(label(_best(level)) for level in contested)
+    sure = Counter(label(_best(level)) for level in contested if _separated(level))
+    told = []
+    for name, count in best.most_common(3):
+        certain = "all" if sure[name] == count else str(sure[name] or "none")
+        told.append(f"{name} at {count} (told apart from every other by a test at {certain} of them)")
+    more = len(best) - len(told)
+    told += [f"{more} other{'s' * (more > 1)} at the rest"] if more else []
+    plural = f"Of {len(contested)} comparisons, each on one problem at one accounted ε, the lowest error is that of "
+    return plural + _listed(told) + "."
+
+
+def _best(level: Sequence[Place]) -> Row:
+    """The one that the others are compared with."""
+    return next((place.row for place in level if place.best), level[0].row)
+
+
+def _separated(level: Sequence[Place]) -> bool:
+    found = [place.comparison for place in level if place.comparison is not None]
+    return len(found) == len(level) - 1 and all(one.separated for one in found)
+
+
+def _nearness(boards: Sequence[Board]) -> str:
+    """What the best private cell loses of what the features can tell, at the smallest and the largest ε."""
+    losses: dict[float, list[float]] = {}
+    useless = total = 0
+    for board in boards:
+        for epsilon, level in board.at.items():
+            lost = level[0].lost
+            if lost is not None:
+                total += 1
+                useless += lost >= 1
+                losses.setdefault(epsilon, []).append(lost)
+    if not losses:
+        return "No reference is recorded."
+    ends = [f"{_percent(statistics.median(losses[end]))} at ε = {end:g}" for end in _ends(losses)]
+    text = f"From the fit without privacy (0 %) to predicting the mean for everybody (100 %), the best stands at {_listed(ends)}"
+    text += f" (medians over {len(boards)} problems)" if len(boards) > 1 else ""
+    return text + (f"; at {useless} of {total} it does no better than the mean." if useless else ".")
+
+
+def _ends(values: Iterable[float]) -> list[float]:
+    ordered = sorted(values)
+    return ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def _standing(rows: Sequence[Row]) -> str:
+    """How many cells are ranked, and why the others are not."""
+    ranked = sum(row.ranked for row in rows)
+    others = Counter(
+        (row.params["mechanism"], row.guarantee if row.guarantee != "sound" else "LEAKS") for row in rows if not row.ranked
+    )
+    if not others:
+        return f"All {len(rows)} cells are private, carry a proof and leak nothing." if len(rows) > 1 else "It carries a proof."
+    named = _listed([f"{name} is {word}" for name, word in others])
+    if not ranked:
+        return f"No cell may be released: {named}."
+    return f"{ranked} of {len(rows)} cells are ranked: private, proven, and nothing leaked; {named}, and must not be released."
+
+
+def standings(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """Each guarantee that a cell of this sweep has, in plain words, with its mechanisms."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for word in ["sound"] if row.ranked else [word for word in STANDINGS if word in row.guarantee] or ["LEAKS"]:
+            found.setdefault(word, []).append(label(row))
+    order = ["sound", *STANDINGS]
+    return [(word, _listed(_names(found[word])), STANDINGS.get(word, SOUND)) for word in order if word in found]
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _listed(names: Sequence[str], word: str = "and", most: int = 12) -> str:
+    """``a, b and c``; what goes beyond is counted."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}" if names else "nothing"

@@ -1,0 +1,97 @@
+"""`report` makes a sweep's report again from the store alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dpbench
+from dpbench.__main__ import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store that holds two sweeps; some cells of the second are known from the first."""
+    folder = tmp_path_factory.mktemp("report")
+    options = {"tracking.uri": f"sqlite:///{folder / 'm.db'}", "dataset.n": 300, "dataset.d": 3, "splits.repeats": 7}
+    for mechanisms in (["fm"], ["fm", "dpba", "no_privacy"]):
+        dpbench.sweep({**options, "splits.folds": 2}, mechanism=mechanisms, dataset="gaussian", epsilon=[0.5, 4.0])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home / 'm.db'}")
+
+
+def reports(home: Path) -> list[Path]:
+    """The reports that the sweeps wrote, the larger sweep's last."""
+    return sorted((home / "mlartifacts").glob("*/artifacts/report"), key=lambda path: len((path / "summary.csv").read_text()))
+
+
+def test_from_the_records_alone_it_is_the_report_that_the_sweep_wrote(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["report"]) == 0
+    assert f"Written: {tmp_path / 'report' / 'report.html'}" in capsys.readouterr().out
+    swept = reports(home)[-1]
+    names = sorted(path.name for path in swept.iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "report").iterdir())
+    for name in names:
+        if not name.endswith(".pdf"):  # it holds the time at which it was made
+            assert (tmp_path / "report" / name).read_bytes() == (swept / name).read_bytes(), name
+
+
+def test_a_sweep_is_named_by_the_beginning_of_its_run_id(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    older = reports(home)[0].parents[1].name
+    assert main(["report", older[:6], "--out", "deep/down"]) == 0
+    assert older in capsys.readouterr().out
+    assert "privr" not in (tmp_path / "deep" / "down" / "report.html").read_text()
+
+
+def test_an_earlier_report_is_replaced_and_other_files_stay(home: Path, tmp_path: Path) -> None:
+    assert main(["report"]) == 0
+    out = tmp_path / "report"
+    (out / "mine.txt").write_text("kept")
+    first = (out / "comparisons.csv").read_text()
+    assert first.count("\n") == 3
+    assert main(["report", reports(home)[0].parents[1].name]) == 0
+    assert not (out / "comparisons.csv").exists(), "one mechanism alone has nothing to be compared with"
+    assert (out / "mine.txt").read_text() == "kept"
+
+
+def test_somebody_else_s_folder_is_not_written_to(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "report.html").write_text("<html>ten years of work</html>")
+    assert main(["report", "--out", "thesis"]) == 2
+    assert "holds files and no report of dpbench" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["report.html"]
+    (tmp_path / "file").write_text("")
+    assert main(["report", "--out", "file"]) == 2
+    assert "is a file" in capsys.readouterr().err
+
+
+def test_a_wrong_name_lists_the_known_ones_and_writes_nothing(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["report", "zhang2012/fig66"]) == 2
+    error = capsys.readouterr().err
+    assert "zhang2012/fig66" in error
+    assert all(path.parents[1].name in error for path in reports(home))
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_there_is_no_store_a_sentence_says_how_to_make_one(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["report", "--uri", "sqlite:///none.db"]) == 2
+    assert "A first sweep makes some" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbench.report.folder.write_report", interrupted)
+    assert main(["report"]) == 130
+    assert "Interrupted" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
