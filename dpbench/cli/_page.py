@@ -18,6 +18,8 @@ from dpbench.options import Option, options_of
 from dpbench.registry import registry
 
 WIDTH = 80
+CLAIMS = "claims"
+"""The folder beside the groups that is none: `python -m dpbench claims` reads it."""
 
 _TOP = """\
 dpbench {version}: a benchmark framework for differentially private regression.
@@ -101,7 +103,7 @@ def page(subcommands: Mapping[str, str]) -> str:
 def _configured() -> dict[str, str]:
     """The groups that are folders of configuration files, and the choices in them."""
     folder = Path(str(files("dpbench.conf")))
-    paths = sorted(path.relative_to(folder) for path in folder.glob("*/**/*.yaml"))
+    paths = sorted(path.relative_to(folder) for path in folder.glob("*/**/*.yaml") if path.relative_to(folder).parts[0] != CLAIMS)
     return {
         group: ", ".join(Path(*path.parts[1:]).with_suffix("").as_posix() for path in owned)
         for group, owned in groupby(paths, key=lambda path: path.parts[0])

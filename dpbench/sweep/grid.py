@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -70,6 +70,7 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
             raise Refused(f"The key {key!r} is given {count} times. Write its values once, with commas to sweep them.")
     experiment = axes.pop("experiment", None)
     preset = [f"experiment={value}" for value in experiment.values] if experiment else []
+    typed = frozenset(axes)
     if len(preset) > 1:
         raise Refused("One experiment at a time. Got " + ", ".join(map(str, experiment.values if experiment else ())) + ".")
     if preset:
@@ -88,7 +89,8 @@ def expand(overrides: Sequence[str], loader: ConfigLoader, config_name: str = "c
         }
         for key, names in groups.items()
     }
-    _check_keys(values, base, nodes)
+    axes = {key: axis for key, axis in axes.items() if key in typed or not _idle(key, typed, base, nodes)}
+    _check_keys({key: axis for key, axis in values.items() if key in axes}, base, nodes)
     _check_swept(axes.values())
     order = [Axis(key, tuple(groups[key])) if key in groups else axis for key, axis in axes.items()]
     return list(_points(base, nodes, order))
@@ -234,17 +236,29 @@ def _check_keys(values: Mapping[str, Axis], base: Mapping[str, Any], nodes: Mapp
         if not dot:
             if group not in GLOBAL:
                 raise unknown("key", key, [*GLOBAL, *COMPONENTS, *PLAIN_GROUPS, "tracking.uri", "tracking.experiment"])
-        elif group in COMPONENTS:
-            chosen = list(nodes.get(group, {base[group]["name"]: base[group]}))
-            options = {option.name for choice in chosen for option in options_of(registry().get(group, str(choice)))}
-            if name not in options:
-                raise unknown(f"option of {' or '.join(chosen)}", name, options)
-        elif group in SHARED:
-            keys = {key for node in nodes.get(group, {"": base[group]}).values() for key in node} - {"name", "scheme"}
-            if name not in keys:
-                raise unknown(f"key of {group}", name, keys)
-        else:
+        elif group not in (*COMPONENTS, *SHARED):
             raise unknown("group", group, [*COMPONENTS, *SHARED])
+        elif name not in _keys_of(group, base, nodes):
+            what = f"option of {' or '.join(_names(group, base, nodes))}" if group in COMPONENTS else f"key of {group}"
+            raise unknown(what, name, _keys_of(group, base, nodes))
+
+
+def _idle(key: str, typed: Collection[str], base: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a preset sets this for what was replaced on the command line by something that has no such option."""
+    group, dot, name = key.partition(".")
+    return bool(dot) and group in (*COMPONENTS, "splits") and group in typed and name not in _keys_of(group, base, nodes)
+
+
+def _keys_of(group: str, base: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """What can stand below a group: the options of the chosen components, or the keys of the chosen files."""
+    if group in COMPONENTS:
+        return {option.name for name in _names(group, base, nodes) for option in options_of(registry().get(group, name))}
+    return {key for node in nodes.get(group, {"": base[group]}).values() for key in node} - {"name", "scheme"}
+
+
+def _names(group: str, base: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The chosen components of a group."""
+    return [str(name) for name in nodes.get(group, {base[group]["name"]: base[group]})]
 
 
 def _check_swept(axes: Iterable[Axis]) -> None:

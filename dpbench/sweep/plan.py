@@ -26,7 +26,7 @@ State = Literal["run", "resumed", "pruned"]
 
 SETTINGS = ("seed", "budget", "accounting", "noise")
 """Keys without a dot that are parameters of a run where they are swept; ε and δ always are."""
-QUICK_REPEATS = 3
+QUICK_REPEATS = 2
 BLOCK_ROWS = 4_000_000
 """Rows that one block of repeats passes over: small tables go in one block, large ones in several that run side by side."""
 UNIT_CELLS = 8

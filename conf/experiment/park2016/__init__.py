@@ -1,0 +1,1 @@
+"""Park and Welling 2016: their figure as a preset."""
