@@ -115,14 +115,15 @@ def _winners(levels: Sequence[Sequence[Place]]) -> str:
         return f"At none of the {len(levels)} accounted values of ε are there two private and proven cells to compare."
     best = Counter(label(_best(level)) for level in contested)
     sure = Counter(label(_best(level)) for level in contested if _separated(level))
+    total = len(contested)
     told = []
     for name, count in best.most_common(3):
-        certain = "all" if sure[name] == count else str(sure[name] or "none")
-        told.append(f"{name} at {count} (told apart from every other by a test at {certain} of them)")
+        times = f"in all {total} comparisons" if count == total > 1 else f"in {count} of {total}"
+        certain = "always" if sure[name] == count else f"{sure[name]} of {count} times" if sure[name] else "never"
+        told.append(f"{name} {times} ({certain} told apart from all others by a test)")
     more = len(best) - len(told)
-    told += [f"{more} other{'s' * (more > 1)} at the rest"] if more else []
-    plural = f"Of {len(contested)} comparisons, each on one problem at one accounted ε, the lowest error is that of "
-    return plural + _listed(told) + "."
+    told += [f"{more} other{'s' * (more > 1)} in the rest"] if more else []
+    return f"The lowest error, compared at one accounted ε on one problem at a time, is that of {_listed(told)}."
 
 
 def _best(level: Sequence[Place]) -> Row:

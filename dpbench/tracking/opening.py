@@ -46,7 +46,7 @@ def tidy(uri: str) -> None:
 
 
 class Missing(Refused):
-    """There is nothing in the store yet: whoever can do without it may catch this, and nothing else that is wrong with a store."""
+    """There is nothing in the store yet: whoever can do without it catches this, and nothing else that is wrong with a store."""
 
 
 def missing(uri: str, what: str) -> Missing:

@@ -6,14 +6,17 @@ import base64
 import json
 import re
 import zlib
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 from mlflow.exceptions import MlflowException
 
+from dpbench.bench.record import Record
 from dpbench.tracking.store import Store
-from dpbench.tracking.view import colour, link, save_view, sweep_link
+from dpbench.tracking.view import colour, link, links, save_view, sweep_link
+from dpbench.tracking.writer import Writer
 
 
 def query(address: str) -> dict[str, str]:
@@ -58,9 +61,63 @@ def test_the_view_has_the_cells_flat_and_the_columns_and_charts_that_answer_the_
         state["selectedColumns"]
     )
     assert {"tags.`dpbench.sound`", "tags.`dpbench.leaks`", "tags.`dpbench.status`"} <= set(state["selectedColumns"])
+    assert state["orderByKey"] == "metrics.`utility/rmse_median`"
     assert [chart["type"] for chart in state["compareRunCharts"]] == ["SCATTER", "PARALLEL", "BAR"]
     sections = {section["uuid"]: section for section in state["compareRunSections"]}
     assert all(sections[chart["metricSectionId"]]["display"] for chart in state["compareRunCharts"])
+
+
+def test_a_model_with_another_first_metric_has_its_own_columns_and_charts(
+    store: Store, writer: Writer, make_record: Callable[..., Record]
+) -> None:
+    writer.write(make_record("a1"), None)
+    params = {"mechanism": "dpba", "model": "logistic", "dataset": "wine", "attack": "none", "epsilon": "0.8"}
+    for epsilon in ("0.8", "3.2"):
+        metrics = {"utility/error_rate_median": 0.2, "utility/auc_median": 0.8}
+        history = {"utility/error_rate": (0.2, 0.25)}
+        record = make_record(epsilon, params={**params, "epsilon": epsilon}, metrics=metrics, history=history)
+        writer.write(record, None)
+    state = saved(store, save_view(store) or "")
+    shown = state["selectedColumns"]
+    for score in ("rmse", "error_rate"):
+        assert {f"metrics.`utility/{score}_median`", f"metrics.`reference/no_privacy/{score}_median`"} <= set(shown)
+    assert "metrics.`utility/auc_median`" not in shown
+    drawn = [chart["yaxis"]["key"] for chart in state["compareRunCharts"] if chart["type"] == "SCATTER"]
+    assert sorted(drawn) == ["utility/error_rate_median", "utility/rmse_median"]
+    assert len({chart["uuid"] for chart in state["compareRunCharts"]}) == 6
+    assert set(state["columnWidths"]) >= set(shown)
+    assert shown.index("tags.`dpbench.sound`") < shown.index("metrics.`reference/no_privacy/rmse_median`")
+
+
+def test_what_the_cells_vary_and_what_attacked_them_is_shown(
+    store: Store, writer: Writer, make_record: Callable[..., Record]
+) -> None:
+    plain = make_record().params
+    metrics = {"utility/rmse_median": 0.25, "attack/advantage_mean": 0.1, "attack/cap": 0.4}
+    for ridge in ("2", "4"):
+        record = make_record(ridge, params={**plain, "mechanism.ridge": ridge, "attack": "membership"}, metrics=metrics)
+        writer.write(record, None)
+    state = saved(store, save_view(store) or "")
+    columns = {"params.`mechanism.ridge`", "params.`attack`", "metrics.`attack/advantage_mean`", "metrics.`attack/cap`"}
+    assert columns <= set(state["selectedColumns"])
+    writer.write(make_record("plain"), None)
+    state = saved(store, save_view(store) or "")
+    (parallel,) = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
+    assert "mechanism.ridge" not in parallel["selectedParams"], "MLflow would leave out the cell that has none"
+
+
+def test_a_failed_cell_alone_leaves_the_usual_view(store: Store, writer: Writer, make_failure: Callable[..., Record]) -> None:
+    writer.write(make_failure(), None)
+    assert "metrics.`utility/rmse_median`" in saved(store, save_view(store) or "")["selectedColumns"]
+
+
+def test_the_links_of_a_note_hold_on_whatever_server_shows_it() -> None:
+    line = links("7", "abc", "key", "report/report.html")
+    assert re.findall(r"\((.*?)\)", line) == [
+        "#/experiments/7/runs/abc/artifacts/report/report.html?workflowType=machine_learning",
+        "#/experiments/7/runs?workflowType=machine_learning&viewStateShareKey=key",
+    ]
+    assert "mlflow.parentRunId" in links("7", "abc", None, "report/report.html"), "without a view, the cells of the sweep"
 
 
 def test_a_mechanism_keeps_its_colour_and_has_its_own() -> None:

@@ -195,3 +195,5 @@ def test_the_name_of_a_run_tells_the_cell() -> None:
     params = {"mechanism": "fm", "model": "linear", "dataset": "wine", "attack": "membership", "epsilon": "0.8"}
     assert run_name(params) == "fm linear wine membership ε=0.8"
     assert run_name({**params, "attack": "none"}) == "fm linear wine ε=0.8"
+    swept = {**params, "attack": "none", "mechanism.ridge": "4", "splits": "50 x 5-fold"}
+    assert run_name(swept) == "fm linear wine ε=0.8 ridge=4", "two cells that differ by an option have two names"
