@@ -27,8 +27,8 @@ from pathlib import Path
 
 from dpbench import __version__
 from dpbench.errors import Refused
-from dpbench.report.pictures import own
-from dpbench.report.style import styled
+from dpbench.report.figures.pictures import own
+from dpbench.report.figures.style import styled
 from dpbench.sweep.presets import Experiment, chosen, experiments
 from dpbench.tracking.reading import read_sweep
 from dpbench.tracking.store import Store, open_store

@@ -10,7 +10,7 @@ import click
 from dpbench.errors import Refused
 
 if TYPE_CHECKING:
-    from dpbench.report.claims import Verdict
+    from dpbench.report.claims.claims import Verdict
 
 
 @click.command("claims")
@@ -29,7 +29,7 @@ def command(
     PAPER is one of the files in conf/claims, such as zhang2012; without it every paper is looked at. A claim whose preset was
     not run says with which command it can be. The exit code is 0 whatever the verdicts are.
     """
-    from dpbench.report.scorecard import print_scorecard
+    from dpbench.report.claims.scorecard import print_scorecard
 
     for path in (out, table):
         if path is not None and not Path(path).expanduser().absolute().parent.is_dir():
@@ -41,7 +41,7 @@ def command(
 
 def _verdicts(paper: str | None, own: str | None, uri: str | None, experiment: str, asked: str | None) -> list[Verdict]:
     """The claims against the store: its sweeps are read and judged while it is open, since cells' files are read on demand."""
-    from dpbench.report.claims import NEWEST, claims_in, claims_of, papers, verdict
+    from dpbench.report.claims.claims import NEWEST, claims_in, claims_of, papers, verdict
     from dpbench.tracking.opening import Missing
     from dpbench.tracking.reading import preset_sweeps, read_sweep
     from dpbench.tracking.store import open_store
@@ -63,7 +63,7 @@ def _verdicts(paper: str | None, own: str | None, uri: str | None, experiment: s
 
 
 def _write(verdicts: list[Verdict], out: str | None, table: str | None) -> None:
-    from dpbench.report.scorecard import markdown, write_csv
+    from dpbench.report.claims.scorecard import markdown, write_csv
 
     try:
         if out is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpbench.report.bill import bill_of, whole
 from dpbench.report.rows import Row, label, leaks, telling
-from dpbench.report.statistics import FURTHEST, Comparison, Leaderboard, against_best, groups
+from dpbench.report.statistics.paired import FURTHEST, Comparison, Leaderboard, against_best, groups
 from dpbench.report.sweep import Sweep
 
 METRICS_NOTE = (

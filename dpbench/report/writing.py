@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpbench.report.boards import boards
-from dpbench.report.figures import draw
-from dpbench.report.page import page
+from dpbench.report.figures.draw import draw
+from dpbench.report.page.boards import boards
+from dpbench.report.page.page import page
+from dpbench.report.page.tables import summary, tables_of
 from dpbench.report.sweep import Sweep
-from dpbench.report.tables import summary, tables_of
 
 PAGE = "report.html"
 

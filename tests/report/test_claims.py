@@ -15,11 +15,11 @@ import pytest
 from dpbench.__main__ import main
 from dpbench.errors import Refused
 from dpbench.options import options_of
-from dpbench.report.checks import CHECKS
-from dpbench.report.claims import NEWEST, Claim, Verdict, claims_in, claims_of, papers, presets, scorecard, verdict
-from dpbench.report.evidence import Finding
+from dpbench.report.claims.checks import CHECKS
+from dpbench.report.claims.claims import NEWEST, Claim, Verdict, claims_in, claims_of, papers, presets, scorecard, verdict
+from dpbench.report.claims.evidence import Finding
+from dpbench.report.claims.scorecard import markdown, print_scorecard, write_csv
 from dpbench.report.rows import Bare, Row
-from dpbench.report.scorecard import markdown, print_scorecard, write_csv
 from dpbench.report.sweep import Sweep
 from dpbench.tracking.store import open_store
 

@@ -14,13 +14,13 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpbench.report import naming, scales, style
-from dpbench.report.figures import draw
-from dpbench.report.pictures import pictures
+from dpbench.report.figures import naming, scales, style
+from dpbench.report.figures.draw import draw
+from dpbench.report.figures.pictures import pictures
+from dpbench.report.figures.subject import MOST_CURVES, Picture
 from dpbench.report.plot import Plot
 from dpbench.report.preset import Preset
 from dpbench.report.rows import Bare, Row
-from dpbench.report.subject import MOST_CURVES, Picture
 from dpbench.report.sweep import Sweep
 
 EPSILONS = (0.1, 0.8, 3.2)

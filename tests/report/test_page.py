@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from dpbench.report import writing
-from dpbench.report.boards import boards
-from dpbench.report.figures import Drawn
-from dpbench.report.formats import Table, escaped
+from dpbench.report.figures.draw import Drawn
+from dpbench.report.page.boards import boards
+from dpbench.report.page.formats import Table, escaped
+from dpbench.report.page.sentences import in_short
 from dpbench.report.preset import Preset
 from dpbench.report.rows import Bare, Row
-from dpbench.report.sentences import in_short
 from dpbench.report.sweep import Sweep
 from dpbench.report.writing import write_report
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.report.ranks import critical_difference, friedman, ranks
 from dpbench.report.rows import Bare, Row
-from dpbench.report.signed_rank import EXACT, fewest, needed, p_value, shift
-from dpbench.report.statistics import LEVEL, Leaderboard, against_best, compare, groups, means
+from dpbench.report.statistics.paired import LEVEL, Leaderboard, against_best, compare, groups, means
+from dpbench.report.statistics.ranks import critical_difference, friedman, ranks
+from dpbench.report.statistics.signed_rank import EXACT, fewest, needed, p_value, shift
 
 RNG = np.random.default_rng
 Cell = Callable[..., Row]

@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dpbench.report.boards import Board, Place
+from dpbench.report.page.boards import Board, Place
 from dpbench.report.rows import Row, label
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import IN_TARGET_UNITS

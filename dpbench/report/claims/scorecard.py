@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.report.claims import Verdict, command_of
+from dpbench.report.claims.claims import Verdict, command_of
 
 PIPED = 120
 WIDE = 110

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpbench.errors import Refused
 from dpbench.options import option
-from dpbench.report.check import SPREAD_HELP, SPREADS, Check, name_of, reference_of, versus
-from dpbench.report.evidence import TIMED, Bound, Finding, Numbers, contrast, paired, ratio_of_means, resampled
-from dpbench.report.naming import reference
-from dpbench.report.picking import named, pairs, picked, place
+from dpbench.report.claims.check import SPREAD_HELP, SPREADS, Check, name_of, reference_of, versus
+from dpbench.report.claims.evidence import TIMED, Bound, Finding, Numbers, contrast, paired, ratio_of_means, resampled
+from dpbench.report.claims.picking import named, pairs, picked, place
+from dpbench.report.figures.naming import reference
 from dpbench.report.rows import Row
 
 

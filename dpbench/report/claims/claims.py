@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from dpbench.errors import Refused, unknown
 from dpbench.options import check_options, option, refuse_unknown_options
-from dpbench.report.check import Check
-from dpbench.report.checks import CHECKS
-from dpbench.report.evidence import Finding, synthetic
-from dpbench.report.picking import picked
+from dpbench.report.claims.check import Check
+from dpbench.report.claims.checks import CHECKS
+from dpbench.report.claims.evidence import Finding, synthetic
+from dpbench.report.claims.picking import picked
 from dpbench.report.rows import Row
 from dpbench.report.sweep import Sweep
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpbench.report.boards import Board, Place
-from dpbench.report.formats import Cell, Table
+from dpbench.report.page.boards import Board, Place
+from dpbench.report.page.formats import Cell, Table
 from dpbench.report.rows import Row, label
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import attack_columns

@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 
 from dpbench.report.rows import Row, label
-from dpbench.report.statistics import LEVEL, groups
+from dpbench.report.statistics.paired import LEVEL, groups
 
 ENUMERATED = 20_000
 """Up to so many orders of the mechanisms are counted one by one; beyond, χ² is near enough."""

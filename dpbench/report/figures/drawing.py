@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from dpbench.report import naming, scales, style
+from dpbench.report.figures import naming, scales, style
+from dpbench.report.figures.points import Panel, Point, curves, levels, points
+from dpbench.report.figures.style import Look
 from dpbench.report.plot import Plot
-from dpbench.report.points import Panel, Point, curves, levels, points
 from dpbench.report.rows import Row
-from dpbench.report.style import Look
 
 MOST_PANELS = 9
 WRITTEN = 14

@@ -15,8 +15,8 @@ import numpy as np
 
 from dpbench.errors import Refused
 from dpbench.options import check_options, option
-from dpbench.report.evidence import Finding
-from dpbench.report.picking import named
+from dpbench.report.claims.evidence import Finding
+from dpbench.report.claims.picking import named
 from dpbench.report.rows import Row
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dpbench.report import comparing, trends
-from dpbench.report.check import Check, name_of
+from dpbench.report.claims import comparing, trends
+from dpbench.report.claims.check import Check, name_of
 
 CHECKS: Mapping[str, type[Check]] = {
     name_of(kind): kind

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpbench.options import option
-from dpbench.report.check import SPREAD_HELP, SPREADS, Check, reference_of, versus
-from dpbench.report.evidence import TIMED, Bound, Finding, contrast, paired, resampled
-from dpbench.report.picking import curves, named, paired_curves, place
+from dpbench.report.claims.check import SPREAD_HELP, SPREADS, Check, reference_of, versus
+from dpbench.report.claims.evidence import TIMED, Bound, Finding, contrast, paired, resampled
+from dpbench.report.claims.picking import curves, named, paired_curves, place
 from dpbench.report.rows import Row
 
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
-from dpbench.report import naming, style
-from dpbench.report.distributions import boxes, roc
-from dpbench.report.drawing import band, foot
+from dpbench.report.figures import naming, style
+from dpbench.report.figures.distributions import boxes, roc
+from dpbench.report.figures.drawing import band, foot
+from dpbench.report.figures.points import Panel, label, once, panels, varying
+from dpbench.report.figures.subject import Picture, Subject, runs
 from dpbench.report.plot import Plot
-from dpbench.report.points import Panel, label, once, panels, varying
-from dpbench.report.ranks import ranks
 from dpbench.report.rows import Row
-from dpbench.report.subject import Picture, Subject, runs
+from dpbench.report.statistics.ranks import ranks
 from dpbench.report.sweep import Sweep
 
 HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from dpbench.report.rows import Row
-from dpbench.report.signed_rank import shift
-from dpbench.report.statistics import compare, means
+from dpbench.report.statistics.paired import compare, means
+from dpbench.report.statistics.signed_rank import shift
 
 FEWEST = 6
 """Fewer repeats than this decide nothing by resampling: even Wilcoxon's test cannot reach 5 % with five."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpbench.report import naming
+from dpbench.report.figures import naming
 from dpbench.report.plot import Plot
 from dpbench.report.rows import Row
 

@@ -21,8 +21,8 @@ def draw(sweep: Sweep, folder: Path) -> tuple[Drawn, ...]:
     """Write every figure that has something to say: the preset's own comes first and is called ``figure``."""
     if not sweep.done:
         return ()
-    from dpbench.report import style  # matplotlib takes a third of a second: here, once, where something is drawn
-    from dpbench.report.pictures import pictures
+    from dpbench.report.figures import style  # matplotlib takes a third of a second: here, once, where something is drawn
+    from dpbench.report.figures.pictures import pictures
 
     drawn = []
     with style.styled():

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpbench.report.rows import Row, label, telling
-from dpbench.report.statistics import Comparison, against_best
+from dpbench.report.statistics.paired import Comparison, against_best
 
 
 @dataclass(frozen=True)

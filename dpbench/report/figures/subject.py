@@ -8,13 +8,13 @@ from functools import cached_property
 
 from matplotlib.figure import Figure
 
-from dpbench.report import naming, style
-from dpbench.report.drawing import MOST_PANELS, lines
+from dpbench.report.figures import naming, style
+from dpbench.report.figures.drawing import MOST_PANELS, lines
+from dpbench.report.figures.points import Panel, label, named, once, parts, place, varying
+from dpbench.report.figures.style import Look
 from dpbench.report.plot import Plot
-from dpbench.report.points import Panel, label, named, once, parts, place, varying
 from dpbench.report.rows import Row
 from dpbench.report.rows import label as rows_label
-from dpbench.report.style import Look
 from dpbench.report.sweep import Sweep
 
 MOST_CURVES = 21

@@ -12,12 +12,12 @@ from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from dpbench.report import naming, scales, style
-from dpbench.report.drawing import BANDS, MOST_PANELS, foot, ordered, places, references, text_of
+from dpbench.report.figures import naming, scales, style
+from dpbench.report.figures.drawing import BANDS, MOST_PANELS, foot, ordered, places, references, text_of
+from dpbench.report.figures.points import Panel, curves, label, panels, place
+from dpbench.report.figures.style import Look
 from dpbench.report.plot import Plot
-from dpbench.report.points import Panel, curves, label, panels, place
 from dpbench.report.rows import Row
-from dpbench.report.style import Look
 
 MOST_BOXES = 48
 """On a panel: more would be too thin to be seen."""

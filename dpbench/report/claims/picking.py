@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dpbench.report.naming import setting
+from dpbench.report.figures.naming import setting
 from dpbench.report.rows import Row, label, telling
 
 COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}

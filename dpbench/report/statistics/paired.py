@@ -1,7 +1,7 @@
 """Which of two cells has the smaller error, and how sure that is: paired, repeat by repeat.
 
 The folds of one repeat share training rows, so a repeat counts once, by the mean over its folds. Repeats are new splits of the
-same rows and new noise: what is found holds for the table at hand, and other tables may differ (:mod:`dpbench.report.ranks`).
+same rows and new noise: what is found holds for the table at hand, and other tables may differ (``ranks``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from dpbench.report.rows import Row
-from dpbench.report.signed_rank import fewest, needed, p_value, shift
+from dpbench.report.statistics.signed_rank import fewest, needed, p_value, shift
 
 LEVEL = 0.05
 FURTHEST = 100_000

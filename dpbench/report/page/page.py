@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from dpbench import __version__
 from dpbench.report.bill import bill_of, whole
-from dpbench.report.boards import Board, Place
-from dpbench.report.formats import NOTHING, Table, shown
 from dpbench.report.note import METRICS_NOTE, SIMULATED, answer
+from dpbench.report.page.boards import Board, Place
+from dpbench.report.page.formats import NOTHING, Table, shown
+from dpbench.report.page.sentences import in_short, question, standings
 from dpbench.report.rows import Row, broken, clipped, label
-from dpbench.report.sentences import in_short, question, standings
-from dpbench.report.statistics import Comparison
+from dpbench.report.statistics.paired import Comparison
 from dpbench.report.sweep import Sweep
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from dpbench.report.figures import Drawn
+    from dpbench.report.figures.draw import Drawn
 
 TEMPLATE = "page.html.j2"
 PROBLEMS = 12
@@ -237,7 +237,7 @@ def _template() -> Template:
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["code"] = _code
-    return environment.from_string(files("dpbench.report").joinpath(TEMPLATE).read_text(encoding="utf-8"))
+    return environment.from_string(files("dpbench.report.page").joinpath(TEMPLATE).read_text(encoding="utf-8"))
 
 
 def _code(text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from dpbench.report.style import CHARACTER, LEFT, RIGHT, inches
+from dpbench.report.figures.style import CHARACTER, LEFT, RIGHT, inches
 
 SPREAD = 20
 """From this ratio of the largest to the smallest number on, a linear axis shows the largest alone."""

@@ -1,0 +1,1 @@
+"""What papers assert about their own results, held against recorded sweeps."""
