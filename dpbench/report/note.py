@@ -1,161 +1,41 @@
-"""The note of a sweep: the answer in a few sentences, then the table, in Markdown."""
+"""The note of a sweep: the answer in a few sentences, the figure, then the table, in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from dpbench.report.answer import answer
 from dpbench.report.bill import bill_of, whole
-from dpbench.report.rows import Row, label, leaks, telling
-from dpbench.report.statistics.paired import FURTHEST, Comparison, Leaderboard, against_best, groups
+from dpbench.report.page.boards import boards
+from dpbench.report.page.sentences import in_short
+from dpbench.report.rows import label, leaks, telling
 from dpbench.report.sweep import Sweep
 
 METRICS_NOTE = (
     "These numbers are computed on the private rows: publishing them is a release of its own, which no ε above pays for."
 )
 SIMULATED = "The noise was drawn from a seed: fit for experiments only. `python -m dpbench release` draws secure noise."
-NAMED = 3
-"""So many mechanisms are named in a sentence."""
-
-
-def answer(rows: Sequence[Row]) -> list[str]:
-    """For each problem: which ranked cell has the lowest error at each accounted ε, and from which others a test separates it."""
-    sentences = []
-    done = [row for row in rows if row.done]
-    keys = [key for key in telling(done) if not key.startswith("mechanism.")]
-    ranked = groups(done)
-    for problem in dict.fromkeys(row.problem for row in done):
-        where = _where(next(row for row in done if row.problem == problem), keys)
-        levels = sorted(epsilon for place, epsilon in ranked if place == problem)
-        if not levels:
-            sentences.append(f"{where}: no cell is both private and proven, so nothing is ranked.")
-        sentences += [f"{where} at ε = {epsilon:g}: {_best(ranked[problem, epsilon])}." for epsilon in levels]
-    return sentences
-
-
-def _where(row: Row, keys: Sequence[str]) -> str:
-    """The problem in words: the model, the dataset, and what else tells it from the others."""
-    own = [f"{key}={row.params[key]}" for key in keys if key in row.params]
-    attack = [] if row.params["attack"] == "none" else [f"attack={row.params['attack']}"]
-    more = f" ({', '.join([*attack, *own])})" if own or attack else ""
-    return f"{row.params['model']} on {row.params['dataset']}{more}"
-
-
-def _best(rows: Sequence[Row]) -> str:
-    """What can be said of the cells of one problem at one ε."""
-    known = [row for row in rows if _error(row) is not None]
-    if not known:
-        return "no run gave a finite error"
-    if len(known) == 1:
-        return _alone(known[0], len(rows))
-    board = against_best(known)
-    assert board is not None
-    best, lowest = board.best, min(known, key=lambda row: _error(row) or 0.0)
-    agree = _error(lowest) == _error(best)
-    text = f"{label(best)} has the lowest median {best.primary}, {_error(best):.4g}"
-    if not agree:
-        text = f"{label(best)} has the lowest {best.primary} in the median repeat, {board.median:.4g}"
-    parts = _compared(board)
-    if board.unpaired:
-        parts.append(f"{label(board.unpaired[0])} follows with {_error(board.unpaired[0]):.4g}{_apart(best, board.unpaired[0])}")
-    if not agree:
-        parts.append(f"in the median run {label(lowest)}'s is lower, {_error(lowest):.4g}")
-    return f"{text}, {'; '.join(parts)}{_no_better(best)}"
-
-
-def _alone(row: Row, cells: int) -> str:
-    name = f"utility/{row.primary}"
-    only = "the only ranked cell" + (" with a finite error" if cells > 1 else "")
-    text = f"{label(row)} is {only}, with a median {row.primary} of {_error(row):.4g}"
-    low, high = row.metric(name, "ci_low"), row.metric(name, "ci_high")
-    if low is not None and high is not None:
-        text += f" (mean {row.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
-    return text + _no_better(row)
-
-
-def _error(row: Row) -> float | None:
-    return row.metric(f"utility/{row.primary}")
-
-
-def _no_better(row: Row) -> str:
-    """The warning that nothing was learnt."""
-    error, constant = _error(row), row.metric(f"reference/mean_predictor/{row.primary}")
-    if error is None or constant is None or error < constant:
-        return ""
-    return f"; the mean predictor, which needs no features, does no worse ({constant:.4g})"
-
-
-def _compared(board: Leaderboard) -> list[str]:
-    """From whom the paired test separates the best, and what it would take for the others."""
-    lower = [found for found in board.comparisons if found.separated and found.shift > 0]
-    against = [found for found in board.comparisons if found.separated and found.shift <= 0]
-    open_ = [found for found in board.comparisons if not found.separated]
-    holm = len(board.comparisons) > 1
-    parts = []
-    if open_:
-        parts.append(f"not separated from {_names(open_)}: {_missing(open_)}")
-    if lower:
-        others = len(lower) - 1
-        more = f", and lower than {others} other{'s' * (others > 1)}" if others else ""
-        parts.append(f"lower than {label(lower[0].second)}'s by {_measured(lower[0], holm)}{more}")
-    parts += [f"but repeat by repeat {label(found.second)}'s is lower, by {_measured(found, holm)}" for found in against]
-    dropped = max((found.dropped for found in board.comparisons), default=0)
-    if dropped:
-        parts.append(f"up to {dropped} runs of a pair are left out, where one of the two has no finite error")
-    return parts
-
-
-def _measured(found: Comparison, holm: bool) -> str:
-    low, high = (found.low, found.high) if found.shift > 0 else (-found.high, -found.low)
-    p = "p < 0.0001" if found.corrected < 0.0001 else f"p = {found.corrected:.2g}"
-    return f"{abs(found.shift):.3g} (95 % interval {low:.3g} to {high:.3g}, {'Holm-corrected ' if holm else ''}{p})"
-
-
-def _missing(found: Sequence[Comparison]) -> str:
-    """What it would take to separate them."""
-    few = [one for one in found if one.repeats < one.fewest]
-    if few:
-        repeats = min(one.repeats for one in few)
-        least = max(one.fewest for one in few)
-        return f"with {repeats} repeat{'s' * (repeats != 1)} nothing can be told from chance, at least {least} are needed"
-    if all(not any(one.differences) for one in found):
-        return "their errors are the same in every repeat"
-    known = [one.more_repeats for one in found if one.more_repeats is not None]
-    if len(known) < len(found):
-        return f"even {FURTHEST:,} repeats would hardly do"
-    return f"about {float(f'{max(known):.2g}'):,.0f} more repeats would be needed"
-
-
-def _names(found: Sequence[Comparison]) -> str:
-    names = [label(one.second) for one in found]
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-
-
-def _apart(best: Row, second: Row) -> str:
-    """What the intervals of the means say where the runs are missing and nothing can be paired."""
-    name = f"utility/{best.primary}"
-    ends = [row.metric(name, suffix) for row in (best, second) for suffix in ("ci_low", "ci_high")]
-    low, high, low_second, high_second = ends
-    if low is None or high is None or low_second is None or high_second is None:
-        return ", not separated: there are neither runs nor intervals to compare"
-    if high < low_second:
-        return f" (95 % intervals of the means, not paired: {low:.4g} to {high:.4g}, {low_second:.4g} to {high_second:.4g})"
-    if high_second < low:
-        return ", though its mean is lower: a few bad runs weigh on the first"
-    return ", and the intervals of their means do not separate them"
+QUICK = "**A first look, with few repeats (quick=true): no evidence.**"
+SYNTHETIC = "**Some of the data is synthetic: see the tag dpbench.synthetic of each cell.**"
+ANSWERS = 6
+"""With more problems and values of ε than this the answer is summed up."""
 
 
 def note(sweep: Sweep, figure: str | None) -> str:
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
     rows, command, run_id = sweep.rows, sweep.command, sweep.run_id
+    sentences = answer(rows)
+    if len(sentences) > ANSWERS:
+        sentences = in_short(sweep, boards(rows), sentences)
+    warnings = [text for text, holds in ((QUICK, sweep.quick), (SYNTHETIC, sweep.synthetic)) if holds]
     # MLflow folds a note after about five lines: the answer comes first
-    lines = [*(f"- {sentence}" for sentence in answer(rows)), "", METRICS_NOTE, ""]
+    lines = [*([" ".join(warnings), ""] if warnings else []), *(f"- {sentence}" for sentence in sentences), ""]
+    if figure and run_id:
+        lines += [f"![{figure}](get-artifact?path=report/{figure}&run_uuid={run_id})", ""]
+    lines += [METRICS_NOTE, ""]
     lines += [line for sentence in leaks(rows) for line in (sentence, "")]
     if found := bill_of(rows):
         lines += [whole(found), ""]
     if any(row.tags.get("dpbench.noise") == "simulation" for row in rows):
         lines += [SIMULATED, ""]
-    if figure and run_id:
-        lines += [f"![{figure}](get-artifact?path=report/{figure}&run_uuid={run_id})", ""]
     more = [key for key in telling([row for row in rows if row.done]) if not key.startswith("mechanism.")]
     names = ["mechanism", "model", "dataset", *more, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
     lines += [f"`{command}`", "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
@@ -171,6 +51,4 @@ def note(sweep: Sweep, figure: str | None) -> str:
             lines.append(f"| {' | '.join(cells)} |")
     counts = {state: sum(row.state == state for row in rows) for state in ("failed", "pruned", "resumed")}
     lines += ["", *(f"{count} cells {state}; see plan.csv." for state, count in counts.items() if count)]
-    if any(row.tags.get("dpbench.synthetic") == "true" for row in rows):
-        lines += ["", "**Some of the data is synthetic: see the tag dpbench.synthetic of each cell.**"]
     return "\n".join(lines)

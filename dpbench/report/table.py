@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpbench.report.answer import answer
 from dpbench.report.bill import bill_of, short
-from dpbench.report.note import answer
 from dpbench.report.rows import Row, broken, clipped, leaks, telling
 
 LONGEST = 60

@@ -214,7 +214,7 @@ def report(swept: Path) -> Path:
 @pytest.fixture(scope="session")
 def first_words(recorded: Recorded) -> str:
     """How the answer begins, as any page shows it."""
-    from dpbench.report.note import answer
+    from dpbench.report.answer import answer
 
     with suppress(IndexError):
         return " ".join(answer(recorded.sweep.rows)[0].split()[:12])

@@ -11,7 +11,8 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from dpbench.report.note import METRICS_NOTE, answer, note
+from dpbench.report.answer import answer
+from dpbench.report.note import METRICS_NOTE, note
 from dpbench.report.rows import Bare, Row
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import LONGEST, print_table
@@ -318,7 +319,7 @@ class TestNote:
         rows = [make("fm", 0.2), public, make("bad", None, state="failed", reason="x"), make("old", 0.25, state="resumed")]
         text = note(Sweep(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
         assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, lower than old's by 0.05")
-        assert text.index("fm has the lowest") < text.index(METRICS_NOTE) < text.index("![") < text.index("`python -m dpbench")
+        assert text.index("fm has the lowest") < text.index("![") < text.index(METRICS_NOTE) < text.index("`python -m dpbench")
         assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
         table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
         assert [line.split(" | ")[0] for line in table] == ["| fm", "| no_privacy", "| old"]

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbench import __version__
+from dpbench.report.answer import answer
 from dpbench.report.bill import bill_of, whole
-from dpbench.report.note import METRICS_NOTE, SIMULATED, answer
+from dpbench.report.note import METRICS_NOTE, SIMULATED
 from dpbench.report.page.boards import Board, Place
 from dpbench.report.page.formats import NOTHING, Table, shown
 from dpbench.report.page.sentences import in_short, question, standings
