@@ -19,6 +19,8 @@ from dpbench.report.figures.style import Look
 from dpbench.report.plot import Plot
 from dpbench.report.rows import Row
 
+MOST_VALUES = 12
+"""So many values of ε at most have boxes."""
 MOST_BOXES = 48
 """On a panel: more would be too thin to be seen."""
 ALL_BOXES = 240
@@ -46,7 +48,7 @@ def _chosen(panel: Panel, plot: Plot, among: int) -> list[Row]:
     """The cells at some of the places, evenly picked, so that the boxes stay wide enough to be seen."""
     at = sorted(places([place(row, plot.x) for row in panel.rows]).items(), key=lambda item: item[1])
     names = len(curves(panel.rows, plot))
-    fit = max(2, min(8, MOST_BOXES // names, ALL_BOXES // (names * among)))
+    fit = max(2, min(MOST_VALUES, MOST_BOXES // names, ALL_BOXES // (names * among)))
     kept = {at[index][0] for index in np.linspace(0, len(at) - 1, min(fit, len(at))).round().astype(int)} if at else set()
     return [row for row in panel.rows if place(row, plot.x) in kept]
 

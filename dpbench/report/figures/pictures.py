@@ -71,7 +71,7 @@ def box_plots(subject: Subject) -> Picture | None:
     if figure is None:
         return None
     along = naming.axis(subject.plot.x)
-    says = f"Box plots of the errors of the {runs(subject.rows)} of each cell, at up to eight values of {along}."
+    says = f"Box plots of the errors of the {runs(subject.rows)} of each cell, at up to twelve values of {along}."
     cut = len(panels(subject.rows, subject.plot))
     return subject.picture("boxes", "The error of each run", says, subject.rows, figure, cut=cut)
 
