@@ -14,7 +14,6 @@ import argparse
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,13 +27,15 @@ from pathlib import Path
 from dpbench import __version__
 from dpbench.errors import Refused
 from dpbench.report.figures.pictures import own
-from dpbench.report.figures.style import styled
+from dpbench.report.figures.style import save, styled
 from dpbench.sweep.presets import Experiment, chosen, experiments
 from dpbench.tracking.reading import read_sweep
 from dpbench.tracking.store import Store, open_store
 
 HERE = Path(__file__).resolve().parent.parent
-KINDS = ("png", "pdf")
+RESULTS = HERE / "docs" / "results"
+README = HERE / "README.md"
+START, END = "<!-- claims: written by scripts/results.py -->", "<!-- end of claims -->"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few repeats, for a first look")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a figure or a paper; may be given again")
-    parser.add_argument("--out", type=Path, default=HERE / "docs" / "results", help="the folder that is written")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="the folder that is written")
     parser.add_argument("--uri", help="the tracking store; what it has already is not run again")
     arguments = parser.parse_args()
     known = experiments()
@@ -67,6 +68,8 @@ def main() -> int:
         broken = [one.experiment.name for one in ran if one.failed]
         written = write(ran, uri, arguments.out.resolve(), arguments.quick)
         judged = scorecard(uri, arguments.out.resolve())
+    if judged and arguments.out.resolve() == RESULTS:
+        show(RESULTS / "scorecard.md", README)
     print(f"{len(ran)} presets in {sum(one.seconds for one in ran) / 60:.1f} minutes, {written} figures in {arguments.out}.")
     if broken:
         print(f"FAILED: {', '.join(broken)}", file=sys.stderr)
@@ -133,22 +136,42 @@ def scorecard(uri: str, out: Path) -> bool:
     return done.returncode == 0
 
 
-def _figure(store: Store, name: str, out: Path) -> str | None:
-    """Copy the paper's own figure out of the newest sweep's report; its caption, or None where there is none."""
-    from mlflow.exceptions import MlflowException
+def show(scored: Path, page: Path) -> None:
+    """Write the papers' own claims and their verdicts into the README."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{START}\n\n{in_short(scored.read_text(encoding='utf-8'))}\n{END}{after}", encoding="utf-8")
 
+
+def in_short(scored: str) -> str:
+    """The scorecard without its evidence, and without what no paper asserts."""
+    lines = ["| paper | what it asserts | here |", "| --- | --- | --- |"]
+    paper = ""
+    for line in scored.splitlines():
+        if line.startswith("## "):
+            paper = line.removeprefix("## ").partition(":")[0]
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 5 and cells[2].startswith("**") and not cells[0].startswith("(Beside the paper.)"):
+            lines.append(f"| {paper} | {cells[0]} | {cells[2].strip('*')} |")
+            paper = ""
+    return "\n".join(lines) + "\n"
+
+
+def _figure(store: Store, name: str, out: Path) -> str | None:
+    """Draw the paper's own figure from the newest sweep's records; its caption, or None where there is none."""
     try:
         sweep = read_sweep(store, name)
-        found = [Path(store.client.download_artifacts(sweep.run_id, f"report/figure.{kind}")) for kind in KINDS]
-    except (Refused, MlflowException, OSError):  # stores differ in how they say that there is no such file
+    except Refused:
         return None
     with styled():
         picture = own(sweep)
-    target = out / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for path in found:
-        shutil.copyfile(path, target.with_name(f"{target.name}{path.suffix}"))
-    return picture.caption if picture else ""
+        if picture is None:
+            return None
+        target = out / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save(picture.figure, target)
+    return picture.caption
 
 
 def index(ran: Sequence[Ran], captions: dict[str, str], quick: bool) -> str:

@@ -13,7 +13,8 @@ from dpbench.errors import Refused
 
 WARNING = (
     "WARNING: these bounds and levels were read from the private rows. Replace them by what is known without the rows before you "
-    "use them: as they stand they are a leak that no ε pays for, and no record will say so."
+    "use them: as they stand they are a leak that no ε pays for. Every record says so while from_data is true; without that line "
+    "none will."
 )
 
 

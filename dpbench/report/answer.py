@@ -61,7 +61,7 @@ def _alone(row: Row, cells: int) -> str:
     only = "the only ranked cell" + (" with a finite error" if cells > 1 else "")
     text = f"{label(row)} is {only}, with a median {row.primary} of {_error(row):.4g}"
     low, high = row.metric(name, "ci_low"), row.metric(name, "ci_high")
-    if low is not None and high is not None:
+    if low is not None and high is not None and low > 0:  # few repeats can give an interval that no error can lie in
         text += f" (mean {row.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
     return text + _no_better(row)
 
@@ -90,7 +90,7 @@ def _compared(board: Leaderboard) -> list[str]:
     if lower:
         others = len(lower) - 1
         more = f", and lower than {others} other{'s' * (others > 1)}" if others else ""
-        parts.append(f"lower than {label(lower[0].second)}'s by {_measured(lower[0], holm)}{more}")
+        parts.append(f"repeat by repeat lower than {label(lower[0].second)}'s by {_measured(lower[0], holm)}{more}")
     parts += [f"but repeat by repeat {label(found.second)}'s is lower, by {_measured(found, holm)}" for found in against]
     dropped = max((found.dropped for found in board.comparisons), default=0)
     if dropped:

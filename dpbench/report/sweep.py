@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dpbench.report.preset import Preset
 from dpbench.report.rows import Row
+
+ELSEWHERE = ("experiment", "quick", "tracking", "engine", "rerun")
+"""Keys that say where and how a preset runs, and not what."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,14 @@ class Sweep:
     @property
     def done(self) -> list[Row]:
         return [row for row in self.rows if row.done]
+
+    @property
+    def changed(self) -> list[str]:
+        """What was asked for in place of the preset's own: then it is not the paper's figure any more."""
+        if self.preset is None:
+            return []
+        asked = [word for word in shlex.split(self.command) if "=" in word]
+        return [word for word in asked if word.partition("=")[0].partition(".")[0] not in ELSEWHERE]
 
     @property
     def synthetic(self) -> bool:

@@ -149,7 +149,10 @@ def _check(overrides: Sequence[str], multirun: bool, flags: Sequence[str]) -> li
                 raise Refused(f"{text!r} gives several values: add -m to sweep them.")
     folder, name = _value_of(flags, "--config-dir", "-cd"), _value_of(flags, "--config-name", "-cn")
     try:
-        return loaded(overrides, folder, name or "config")
+        points = loaded(overrides, folder, name or "config")
+        if len(points) > 1 and not multirun and not {"--cfg", "-c"} & set(flags):
+            raise Refused(f"The experiment sweeps {len(points)} combinations: add -m to run them.")
+        return points
     except MissingConfigException as error:
         raise Refused(" ".join(str(error).split("\n")[0].split())) from None
 

@@ -71,8 +71,8 @@ class Plan:
 
     @property
     def key(self) -> str:
-        """The same for the same set of cells."""
-        return digest(sorted(planned.cell.key for planned in self.cells if planned.cell is not None))
+        """The same for the same set of cells, those that were pruned included."""
+        return digest(sorted(one.cell.key if one.cell is not None else repr(sorted(one.params.items())) for one in self.cells))
 
     def resumed(self, finished: Mapping[str, Any]) -> Plan:
         """The plan with the cells that are recorded already marked so."""

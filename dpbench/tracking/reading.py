@@ -76,16 +76,19 @@ def read_sweep(store: Store, asked: str | None = None) -> Sweep:
 
 
 def preset_sweeps(store: Store) -> dict[str, Sweep]:
-    """Of every preset that was run, the newest finished sweep: a whole one where there is one, else a quick one."""
+    """Of every preset, the newest finished sweep: as the preset says rather than changed, whole rather than quick."""
     found: dict[str, Sweep] = {}
     for run in _sweeps(store):
         name = run.data.tags.get("dpbench.preset")
-        quick = run.data.tags.get("dpbench.quick") == "true"
-        if name and (name not in found or (found[name].quick and not quick)):
-            sweep = _read(store, run)
-            if sweep is not None:
-                found[name] = sweep
+        sweep = _read(store, run) if name and (name not in found or _short_of_it(found[name]) > 0) else None
+        if name and sweep is not None and (name not in found or _short_of_it(sweep) < _short_of_it(found[name])):
+            found[name] = sweep
     return found
+
+
+def _short_of_it(sweep: Sweep) -> int:
+    """How much a sweep lacks of being its preset: nothing, repeats, or the grid."""
+    return 2 * bool(sweep.changed) + sweep.quick
 
 
 def _sweeps(store: Store) -> Iterator[Run]:

@@ -110,7 +110,7 @@ def test_every_run_of_the_readme_can_be_planned(say: Say, tmp_path: Path, monkey
     for line in runs:
         code, out, err = say(line.replace("dpbench ", "dpbench plan ", 1))
         assert code == 0, f"{line}: {err}"
-        assert ", 0 pruned" in out
+        assert ", 0 pruned" in out or "experiment=" in line, "a paper's grid holds pairs that make no sense"
 
 
 def test_the_readme_shows_the_table_that_its_first_command_prints() -> None:

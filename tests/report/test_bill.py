@@ -47,6 +47,18 @@ def test_the_bill_counts_private_cells_once_each() -> None:
     assert recorded(CELLS)["privacy/bill_naive_epsilon"] == pytest.approx(4.1)
 
 
+def test_tables_are_not_added_up_and_a_bound_is_never_rounded_down() -> None:
+    """Rows of another table are other persons' rows."""
+    rows = [cell(epsilon=epsilon, params={"dataset": name}.items()) for name in ("a", "b") for epsilon in (0.5, 2.0)]
+    dear = cell(epsilon=1442.4, params={"dataset": "b"}.items())
+    found = bill_of([*rows, dear])
+    assert found is not None
+    assert (found.cells, found.naive.epsilon) == (3, pytest.approx(1444.9))
+    assert "these 3 private cells on b, the dearest of 2 tables: ε = 1445 if all" in printed(*rows, dear)
+    assert "ε = 1445 if all" in printed(*(row for row in [*rows, dear] if row.params["dataset"] == "b"))
+    assert "ε = 1443 if all" in printed(cell(epsilon=1442.01), cell(epsilon=0.1)), "1442.11 would be 1442"
+
+
 def test_where_there_is_no_choice_there_is_no_bill() -> None:
     for rows in ([], [CELLS[0]], [CELLS[0], CELLS[3]]):
         assert bill_of(rows) is None

@@ -197,9 +197,13 @@ class TestNote:
     def test_the_best_ranked_cell_of_each_epsilon_is_named(self, make: Make) -> None:
         rows = [make("fm", 0.30, 0.1), make("dpba", 0.20, 0.1), make("fm", 0.16, 3.2, spread=0.001), make("dpba", 0.17, 3.2)]
         first, second = answer(rows)
-        assert first.startswith("linear on wine at ε = 0.1: dpba has the lowest median rmse, 0.2, lower than fm's by ")
+        assert first.startswith(
+            "linear on wine at ε = 0.1: dpba has the lowest median rmse, 0.2, repeat by repeat lower than fm's "
+        )
         assert "the mean predictor, which needs no features, does no worse (0.1772)" in first
-        assert second.startswith("linear on wine at ε = 3.2: fm has the lowest median rmse, 0.16, lower than dpba's by ")
+        assert second.startswith(
+            "linear on wine at ε = 3.2: fm has the lowest median rmse, 0.16, repeat by repeat lower than dpba"
+        )
         assert "mean predictor" not in second
 
     @pytest.mark.parametrize(
@@ -312,13 +316,15 @@ class TestNote:
         easy = [make("fm", 0.12, params={key: "2"}), make("dpba", 0.11, params={key: "2"})]
         sentences = answer([*hard, *easy])
         assert len(sentences) == 2
-        assert any("fm has the lowest median rmse, 0.3, lower than dpba's by " in sentence for sentence in sentences)
-        assert any("dpba has the lowest median rmse, 0.11, lower than fm's by " in sentence for sentence in sentences)
+        assert any("fm has the lowest median rmse, 0.3, repeat by repeat lower than dpba's" in one for one in sentences)
+        assert any("dpba has the lowest median rmse, 0.11, repeat by repeat lower than fm's" in one for one in sentences)
 
     def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell(self, make: Make, public: Row) -> None:
         rows = [make("fm", 0.2), public, make("bad", None, state="failed", reason="x"), make("old", 0.25, state="resumed")]
         text = note(Sweep(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
-        assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, lower than old's by 0.05")
+        assert text.startswith(
+            "- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, repeat by repeat lower than old's"
+        )
         assert text.index("fm has the lowest") < text.index("![") < text.index(METRICS_NOTE) < text.index("`python -m dpbench")
         assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
         table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]

@@ -108,6 +108,7 @@ def test_it_is_refused_in_the_same_words_in_a_sweep(empty: Any, override: str) -
         (["-m", "--cfg", "job", "epsilon=0.1,0.2"], "--cfg"),
         (["epsilon=0.1,0.8"], "'epsilon=0.1,0.8' gives several values: add -m to sweep them."),
         (["mechanism=fm,dpba"], "gives several values: add -m"),
+        (["experiment=zhang2012/fig9"], "The experiment sweeps 60 combinations: add -m to run them."),
         (["--config-dir", "nowhere", "epsilon=1"], "nowhere"),
         (["--config-name", "nope"], "nope"),
         (["--nope"], "There is no flag '--nope'."),

@@ -255,6 +255,14 @@ def test_what_is_expected_to_take_longer_counts_as_longer(planned: Planner) -> N
     assert planned(*SMALL, "model=logistic").seconds > small, "every run passes over its rows"
 
 
+def test_sweeps_of_which_nothing_is_left_differ_by_what_was_pruned() -> None:
+    """One of them is not a repetition of another."""
+    first, second = (planned("mechanism=fm", "model=robust", "dataset=wine", f"epsilon={epsilon}") for epsilon in (1, 2))
+    assert not first.to_run
+    assert not second.to_run
+    assert first.key != second.key
+
+
 def test_resumed_cells_are_not_run(planned: Planner) -> None:
     found = planned("epsilon=1,2,3")
     first, second, third = keys(found)

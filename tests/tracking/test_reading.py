@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ GRID = {"model": ["linear", "logistic"], "mechanism": ["fm", "truncated"], "epsi
 FIXED = {"splits.repeats": 2, "dataset.attributes": ("alcohol", "density"), "dataset.sample_n": 400}
 
 
-def run(uri: str, **more: object) -> list[Row]:
+def run(uri: str, command: Sequence[str] = ("-m",), **more: object) -> list[Row]:
     """A small sweep as the command line runs it, and the rows it saw."""
     from dpbench.sweep.api import _text
     from dpbench.sweep.execute import execute
@@ -28,7 +28,7 @@ def run(uri: str, **more: object) -> list[Row]:
 
     asked = {**FIXED, "dataset": "wine", "tracking.uri": uri, **more}
     points = loaded([f"{key}={_text(value)}" for key, value in asked.items()])
-    return list(execute(plan(points), points[0].config, sweep=True, command=["-m"]).rows)
+    return list(execute(plan(points), points[0].config, sweep=True, command=command).rows)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,16 @@ def test_a_whole_sweep_stands_before_a_newer_quick_one(store: Store, uri: str) -
     run(uri, experiment="zhang2012/fig6", **grid)
     run(uri, experiment="zhang2012/fig6", quick=True, **{**grid, "epsilon": [1, 3]})
     assert not preset_sweeps(store)["zhang2012/fig6"].quick
+
+
+def test_a_preset_as_it_is_stands_before_a_newer_one_that_was_changed(store: Store, uri: str) -> None:
+    grid = {"model": "linear", "mechanism": "fm", "dataset.attributes": ("alcohol",)}
+    command = ["-m", "experiment=zhang2012/fig6", "engine=serial", "tracking.uri=here"]
+    run(uri, command, experiment="zhang2012/fig6", epsilon=[1, 4], **grid)
+    assert preset_sweeps(store)["zhang2012/fig6"].changed == []
+    run(uri, [*command, "epsilon=1,5"], experiment="zhang2012/fig6", epsilon=[1, 5], **grid)
+    assert read_sweep(store).changed == ["epsilon=1,5"]
+    assert preset_sweeps(store)["zhang2012/fig6"].changed == []
 
 
 def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
