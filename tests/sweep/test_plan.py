@@ -255,7 +255,7 @@ def test_what_is_expected_to_take_longer_counts_as_longer(planned: Planner) -> N
     assert planned(*SMALL, "model=logistic").seconds > small, "every run passes over its rows"
 
 
-def test_sweeps_of_which_nothing_is_left_differ_by_what_was_pruned() -> None:
+def test_sweeps_of_which_nothing_is_left_differ_by_what_was_pruned(planned: Planner) -> None:
     """One of them is not a repetition of another."""
     first, second = (planned("mechanism=fm", "model=robust", "dataset=wine", f"epsilon={epsilon}") for epsilon in (1, 2))
     assert not first.to_run
