@@ -109,7 +109,12 @@ def _run(wanted: Sequence[Experiment], uri: str, quick: bool) -> Iterator[Ran]:
         failed = done.returncode != 0 or "FAILED" in counted
         if failed:
             print("\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]]), file=sys.stderr, flush=True)
-        yield Ran(one, " ".join(["python", *words]), seconds, counted.removeprefix("Cells: ").removesuffix("."), failed)
+        yield Ran(one, " ".join(["python", *words]), seconds, _plainly(counted), failed)
+
+
+def _plainly(counted: str) -> str:
+    """The line that a sweep ends with, without what only its reader can use."""
+    return re.sub(r" \([^)]*\)", "", counted).removeprefix("Cells: ").removesuffix(".")
 
 
 def write(ran: Sequence[Ran], uri: str, out: Path, quick: bool) -> int:
