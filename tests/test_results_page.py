@@ -12,7 +12,8 @@ import pytest
 
 from dpbench.sweep.presets import experiments
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "results.py"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "scripts" / "results.py"
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +44,18 @@ def test_the_page_has_each_figure_with_its_command_its_seconds_and_its_cells(res
     assert "no evidence" in page
     assert "no evidence" not in results.index([ran], {}, False)
     assert "There is no figure." in results.index([ran], {}, False)
+
+
+def test_the_readme_shows_the_verdicts_of_the_scorecard_and_the_page_every_preset(results: ModuleType) -> None:
+    scored = (ROOT / "docs" / "results" / "scorecard.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count(results.START) == readme.count(results.END) == 1
+    assert results.in_short(scored) in readme, "written by scripts/results.py"
+    claims = ["| a \\| b | 1 | **holds** | x | y |", "| (Beside the paper.) c | 1 | **holds** | x | |"]
+    shown = results.in_short("\n".join(["# Claims", "## A 2012: title", *claims]))
+    assert shown.splitlines()[2:] == ["| A 2012 | a \\| b | holds |"]
+    page = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
+    for name in experiments():
+        assert f"({name}.png)" in page
+        assert (ROOT / "docs" / "results" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (ROOT / "docs" / "results" / f"{name}.pdf").read_bytes().startswith(b"%PDF")

@@ -31,12 +31,11 @@ def command(
     """
     from dpbench.report.claims.scorecard import print_scorecard
 
-    for path in (out, table):
-        if path is not None and not Path(path).expanduser().absolute().parent.is_dir():
-            raise Refused(f"The folder of {path!r} does not exist.")
     verdicts = _verdicts(paper, own, uri, experiment, sweep)
+    written = _write(verdicts, out, table)  # first: whoever reads the output may stop reading it
     print_scorecard(verdicts)
-    _write(verdicts, out, table)
+    for path in written:
+        click.echo(f"Written: {path}")
 
 
 def _verdicts(paper: str | None, own: str | None, uri: str | None, experiment: str, asked: str | None) -> list[Verdict]:
@@ -62,13 +61,19 @@ def _verdicts(paper: str | None, own: str | None, uri: str | None, experiment: s
         return [verdict(claim, {}) for claim in claims]
 
 
-def _write(verdicts: list[Verdict], out: str | None, table: str | None) -> None:
+def _write(verdicts: list[Verdict], out: str | None, table: str | None) -> list[Path]:
+    """The files that were asked for, in folders that are made where they are missing."""
     from dpbench.report.claims.scorecard import markdown, write_csv
 
+    page, numbers = (Path(name).expanduser().resolve() if name is not None else None for name in (out, table))
+    written = [path for path in (page, numbers) if path is not None]
     try:
-        if out is not None:
-            Path(out).expanduser().write_text(markdown(verdicts), encoding="utf-8")
-        if table is not None:
-            write_csv(verdicts, Path(table).expanduser())
+        for path in written:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if page is not None:
+            page.write_text(markdown(verdicts), encoding="utf-8")
+        if numbers is not None:
+            write_csv(verdicts, numbers)
     except OSError as error:
         raise Refused(f"The file {error.filename!r} cannot be written: {error.strerror}.") from None
+    return written

@@ -14,7 +14,8 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     """Write the report of a recorded sweep into a folder: report.html with its figures and tables, from the records alone.
 
     SWEEP is the run id of a sweep (its first 6 characters are enough) or the name of a preset, such as zhang2012/fig6; left
-    out, it is the newest sweep. A report that lies in the folder already is replaced; other files there are never touched.
+    out, it is the newest sweep. A report that lies in the folder already is replaced; other files there are never
+    touched, and where one has the name of a file of the new report nothing is written.
     """
     from pathlib import Path
 
@@ -27,5 +28,6 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
         found = read_sweep(store, sweep)
         page = folder.write(found)
     cells = f"{len(found.rows)} cell{'s' * (len(found.rows) != 1)}"
-    click.echo(f"{found.preset.name if found.preset else 'Sweep'} {found.run_id}, {cells}: {found.command}")
+    name = found.preset.name if found.preset else "Sweep"
+    click.echo(f"{name}{' (changed)' if found.changed else ''} {found.run_id}, {cells}: {found.command}")
     click.echo(f"Written: {page}")

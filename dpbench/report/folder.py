@@ -36,8 +36,17 @@ class Folder:
         """Write the report aside, then put it in the place of the earlier one; the path of its page."""
         with tempfile.TemporaryDirectory(prefix="dpbench-") as aside:
             write_report(sweep, Path(aside))
+            earlier = self._earlier() or []
+            theirs = sorted(
+                new.name for new in Path(aside).iterdir() if new.name not in earlier and (self.path / new.name).exists()
+            )
+            if theirs:
+                raise Refused(
+                    f"The folder {str(self.path)!r} holds files that no report wrote and that have the names of this one's: "
+                    f"{', '.join(theirs)}. Move them, or name another folder with --out."
+                )
             try:
-                for name in self._earlier() or ():
+                for name in earlier:
                     (self.path / name).unlink(missing_ok=True)
                 shutil.copytree(aside, self.path, dirs_exist_ok=True)
             except (OSError, shutil.Error) as error:

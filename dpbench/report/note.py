@@ -23,14 +23,16 @@ def note(sweep: Sweep, figure: str | None) -> str:
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
     rows, command, run_id = sweep.rows, sweep.command, sweep.run_id
     sentences = answer(rows)
-    if len(sentences) > ANSWERS:
+    if len(sentences) > ANSWERS or not sweep.done:
         sentences = in_short(sweep, boards(rows), sentences)
     warnings = [text for text, holds in ((QUICK, sweep.quick), (SYNTHETIC, sweep.synthetic)) if holds]
+    if sweep.changed:
+        warnings.insert(0, f"**Not the paper's figure.** {changed(sweep)}")
     # MLflow folds a note after about five lines: the answer comes first
     lines = [*([" ".join(warnings), ""] if warnings else []), *(f"- {sentence}" for sentence in sentences), ""]
     if figure and run_id:
         lines += [f"![{figure}](get-artifact?path=report/{figure}&run_uuid={run_id})", ""]
-    lines += [METRICS_NOTE, ""]
+    lines += [METRICS_NOTE, ""] if sweep.done else []
     lines += [line for sentence in leaks(rows) for line in (sentence, "")]
     if found := bill_of(rows):
         lines += [whole(found), ""]
@@ -38,7 +40,8 @@ def note(sweep: Sweep, figure: str | None) -> str:
         lines += [SIMULATED, ""]
     more = [key for key in telling([row for row in rows if row.done]) if not key.startswith("mechanism.")]
     names = ["mechanism", "model", "dataset", *more, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
-    lines += [f"`{command}`", "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    lines += [f"`{command}`", ""]
+    lines += [f"| {' | '.join(names)} |", "|---" * len(names) + "|"] if sweep.done else []
     for row in rows:
         if row.done:
             name = f"utility/{row.primary}"
@@ -50,5 +53,11 @@ def note(sweep: Sweep, figure: str | None) -> str:
             cells += [row.params["epsilon"], median, f"{low}-{high}", accounted, row.guarantee]
             lines.append(f"| {' | '.join(cells)} |")
     counts = {state: sum(row.state == state for row in rows) for state in ("failed", "pruned", "resumed")}
-    lines += ["", *(f"{count} cells {state}; see plan.csv." for state, count in counts.items() if count)]
+    lines += ["", *(f"{count} cell{'s' * (count > 1)} {state}; see plan.csv." for state, count in counts.items() if count)]
     return "\n".join(lines)
+
+
+def changed(sweep: Sweep) -> str:
+    """What was asked for in place of the preset's own."""
+    asked = ", ".join(f"`{word}`" for word in sweep.changed)
+    return f"The preset was changed on the command line: {asked}. These numbers are not the ones that its paper shows."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,10 +113,20 @@ def label(row: Row) -> str:
     return row.params["mechanism"] + (f" ({', '.join(own)})" if own else "")
 
 
+def reasons(row: Row) -> list[tuple[str, str]]:
+    """Each leak with its reason, which may hold semicolons of its own."""
+    names = [re.escape(name) for name in row.tags.get("dpbench.leaks", "").split(",") if name]
+    parts = re.split(f"(?:^|; )({'|'.join(names)}): ", row.tags.get("dpbench.leaks_why", "")) if names else []
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
 def leaks(rows: Sequence[Row]) -> list[str]:
-    """A sentence for everything that leaked, and in how many cells."""
-    reasons = [row.tags.get("dpbench.leaks_why", "") for row in rows if row.done]
-    return [f"LEAKS in {count} cell{'s' * (count > 1)}: {why}." for why, count in Counter(filter(None, reasons)).items()]
+    """A sentence for everything that leaked, and for noise without a proof, with the number of cells."""
+    told = []
+    for (what, why), count in Counter(reason for row in rows if row.done for reason in reasons(row)).items():
+        word, named = ("UNPROVEN", "") if what == UNPROVEN_NOISE.what else ("LEAKS", f"{what}: ")
+        told.append(f"{word} in {count} cell{'s' * (count > 1)}: {named}{why}.")
+    return told
 
 
 def telling(rows: Sequence[Row]) -> list[str]:

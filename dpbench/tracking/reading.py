@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 RECORDS = "records.parquet"
 PRESET = "preset.json"
+ENOUGH = 6
+"""So many characters of a run id name it."""
+NAMED = 10
+"""So many sweeps are named where one is not found."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,16 @@ def read_sweep(store: Store, asked: str | None = None) -> Sweep:
     """A finished sweep: the newest, or the newest that goes by this run id (its beginning is enough), or by a preset's name."""
     for run in _sweeps(store):
         name = run.data.tags.get("dpbench.preset")
-        if asked is None or name == asked or (len(asked) > 5 and run.info.run_id.startswith(asked)):
+        if asked is None or name == asked or (len(asked) >= ENOUGH and run.info.run_id.startswith(asked)):
             sweep = _read(store, run)
             if sweep is not None:
                 return sweep
     what = f"no finished sweep {asked!r}" if asked else "no finished sweep"
     known = list(dict.fromkeys(run.data.tags.get("dpbench.preset", "") or run.info.run_id for run in _sweeps(store)))
-    more = f" Known: {', '.join(known[:10])}." if known else ""
+    cut = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
+    more = f" Known: {', '.join(known[:NAMED])}{cut}." if known else ""
+    if asked and len(asked) < ENOUGH:
+        more = f" Of a run id at least the first {ENOUGH} characters are needed.{more}"
     raise Refused(f"In the experiment {store.experiment!r} of {store.shown} there is {what}.{more}")
 
 

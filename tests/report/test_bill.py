@@ -89,7 +89,7 @@ def test_what_leaks_is_said_once_with_its_reason_and_in_how_many_cells() -> None
     unproven = cell("odd", sound="false", leaks="unproven_noise", leaks_why="unproven_noise: no proof")
     for text in (printed(*leaking, unproven), note(Sweep((*leaking, unproven), "c"), None)):
         assert text.count("LEAKS in 2 cells: bounds_from_data: they were read.") == 1
-        assert text.count("LEAKS in 1 cell: unproven_noise: no proof.") == 1
+        assert text.count("UNPROVEN in 1 cell: no proof.") == 1
     assert unproven.guarantee == "UNPROVEN"
     assert cell(sound="false", leaks="unproven_noise,bounds_from_data").guarantee == "UNPROVEN, LEAKS bounds_from_data"
 

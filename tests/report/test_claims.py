@@ -19,6 +19,7 @@ from dpbench.report.claims.checks import CHECKS
 from dpbench.report.claims.claims import NEWEST, Claim, Verdict, claims_in, claims_of, papers, presets, scorecard, verdict
 from dpbench.report.claims.evidence import Finding
 from dpbench.report.claims.scorecard import markdown, print_scorecard, write_csv
+from dpbench.report.preset import Preset
 from dpbench.report.rows import Bare, Row
 from dpbench.report.sweep import Sweep
 from dpbench.tracking.store import open_store
@@ -283,6 +284,31 @@ class TestDetails:
         assert answer("stable", {**options, "share": 0.4}, at_epsilons(1.0, 1.1, **TIME)) is True
         assert answer("stable", {**options, "share": 0.4}, at_epsilons(1.0, 2.0, **TIME)) is False
 
+    def test_nothing_falls_by_more_than_all_of_it(self) -> None:
+        options = {**CURVE, "metric": ["time/fit_seconds"]}
+        bound = findings("falls", options, at_epsilons(100.0, 1.0, **TIME))[0].bounds[0]
+        assert -1 < bound.low < bound.value < bound.high < 0
+        assert "(-99.2 to -98.8)" in str(bound)
+
+    def test_a_difference_is_in_the_metrics_own_unit_and_has_the_medians_beside_it(self) -> None:
+        # half of the repeats go wrong: the middle of the differences is larger than the other's median
+        wild = np.where(np.arange(40) < 19, 1.0, 50.0) + 0.001 * NOISE[0]
+        tame = np.where(np.arange(40) < 18, 50.0, 1.0) + 0.001 * NOISE[1]
+        for first, other in ((wild, tame), (tame, wild)):
+            bound = findings("below", AB, pair(first, other))[0].bounds[0]
+            assert (bound.unit, "%" in str(bound)) == ("utility/rmse", False)
+            assert str(bound).startswith("rmse differs by ")
+            assert f"medians {np.median(first):.3g} against {np.median(other):.3g}" in str(bound)
+        lower = findings("below", AB, pair(level(0.1), level(0.3)))[0].bounds[0]
+        assert lower.value == pytest.approx(-0.2)
+        assert lower.slack == pytest.approx(0.2 / np.median(level(0.3)))
+
+    def test_a_log_likelihood_may_be_negative(self) -> None:
+        assert answer("above", AB, pair(level(-1), level(-2))) is True
+        assert answer("u_shape", ALPHA, shaped(-1, -2, -1)) is True
+        assert answer("u_shape", ALPHA, shaped(-2, -1, -2)) is False
+        assert answer("skewed", {"cells": A, "times": 1.0}, [cell("a", [*[-1.0] * 30, *[-9.0] * 10])]) is None
+
     def test_a_curve_that_never_arrives_needs_more(self) -> None:
         never, arrives = (0.0, 0.1, 0.2), (0.2, 0.9, 1.0)
         assert answer("needs_less", NEEDS, [*by_rows(arrives, "a"), *by_rows(never, "b")]) is True
@@ -354,6 +380,68 @@ class TestVerdict:
         found = verdict(claim, {"x": sweep, "y": sweep})
         assert (found.text, found.missing) == ("holds (2 of 2)", ("z",))
 
+    def test_a_changed_preset_is_said_in_every_form(self, tmp_path: Path) -> None:
+        preset = Preset(name="zhang2012/fig6", title="Figure 6")
+        asked = "python -m dpbench -m experiment=zhang2012/fig6 dataset=gaussian epsilon=1,100"
+        claim = Claim(paper="p", title="P", says="s", sweeps=("zhang2012/fig6",), check=BELOW)
+        found = verdict(claim, {"zhang2012/fig6": Sweep(tuple(self.places(0.1)), asked, preset)})
+        words = "not the preset's own grid: dataset=gaussian epsilon=1,100"
+        assert found.text == f"holds (1 of 1), {words}"
+        out = io.StringIO()
+        print_scorecard([found], out)
+        columns = [[text.strip() for text in line.split("│")] for line in out.getvalue().splitlines() if line.count("│") == 4]
+        assert "holds (1 of 1), not the preset's own grid" in " ".join(line[2] for line in columns)
+        assert words in " ".join(line[3] for line in columns)
+        assert "python -m dpbench -m experiment=zhang2012/fig6\n" in out.getvalue()
+        page = markdown([found])
+        assert words in page
+        assert "to run: `python -m dpbench -m experiment=zhang2012/fig6`" in page
+        write_csv([found], tmp_path / "c.csv")
+        with (tmp_path / "c.csv").open(encoding="utf-8") as file:
+            assert [row["changed"] for row in csv.DictReader(file)] == [words]
+
+    def test_of_several_presets_the_changed_one_is_named(self) -> None:
+        rows = [replace(row, run_id=str(index)) for index, row in enumerate(self.places(0.1, 0.1))]
+        changed = Sweep(tuple(rows[:2]), "dpbench experiment=y dataset=gaussian", Preset(name="y", title="Y"))
+        own = Sweep(tuple(rows[2:]), "dpbench experiment=x quick=true", Preset(name="x", title="X"))
+        found = verdict(Claim(paper="p", says="s", sweeps=("x", "y"), check=BELOW), {"x": own, "y": changed})
+        assert found.grids == ["not the preset's own grid (y): dataset=gaussian"]
+
+    def test_a_preset_as_it_is_has_nothing_to_say_of_its_grid(self) -> None:
+        own = Sweep(tuple(self.places(0.1)), "dpbench experiment=x quick=true", Preset(name="x", title="X"))
+        assert verdict(Claim(paper="p", says="s", sweeps=("x",), check=BELOW), {"x": own}).text == "holds (1 of 1)"
+
+    @pytest.mark.parametrize(
+        ("claim", "words"),
+        [
+            (
+                {"check": {"below": {"cells": {"mechanism": ["x", "y"]}, "against": B}}},
+                "no finished cell with mechanism = x or y",
+            ),
+            ({"check": {"below": {"cells": A, "against": {"mechanism": "z"}}}}, "no finished cell with mechanism = z"),
+            ({"at": {"epsilon": ">= 5"}}, "no finished cell with epsilon >= 5"),
+            ({"check": {"falls": {"along": "dataset.n"}}}, "differ in nothing but dataset.n"),
+            ({"check": {"below": {"cells": A, "against": {"epsilon": 1}}}}, "what 'against' names"),
+        ],
+    )
+    def test_what_a_sweep_lacks_is_said(self, claim: dict[str, Any], words: str) -> None:
+        rows = [cell("a", level(0.1), epsilon=2), cell("b", level(0.2), epsilon=1)]
+        found = claimed(rows, claim, run_id="abc123")
+        assert found.text == "not run"
+        assert words in found.notes[-1]
+        out = io.StringIO()
+        print_scorecard([found], out)
+        assert "Read: sweep abc123, 2 cells: command\n" in out.getvalue()
+        assert "Read: sweep abc123, 2 cells: command\n" in markdown([found])
+        assert "Not run yet" not in out.getvalue()
+
+    def test_only_claims_about_presets_speak_of_the_papers_data(self) -> None:
+        rows = self.places(0.1)
+        preset = verdict(Claim(paper="p", says="s", sweeps=("x",), check=BELOW), {"x": Sweep(tuple(rows), "command")})
+        assert "not about the paper's own data" in markdown([preset])
+        assert "own data" not in markdown([claimed(rows)])
+        assert "one in forty" in markdown([claimed(rows)])
+
     def test_every_form_says_the_verdict(self, tmp_path: Path) -> None:
         found = [claimed(self.places(0.1, -0.1)), claimed([], {"says": "Nothing is | known.", "sweeps": ("zhang2012/fig6",)})]
         out = io.StringIO()
@@ -422,6 +510,8 @@ title: Mine
 claims:
   - says: FM is above no privacy.
     check: {above: {cells: {mechanism: fm}, against: {mechanism: no_privacy}}}
+  - says: FM is below DPME.
+    check: {below: {cells: {mechanism: fm}, against: {mechanism: dpme}}}
 """
 
 
@@ -448,6 +538,20 @@ class TestCommand:
         assert "Park and Welling" in out
         assert "Zhang" not in out
 
+    def test_the_files_are_there_before_anything_is_printed(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        there: list[bool] = []
+        name = "dpbench.report.claims.scorecard.print_scorecard"
+        monkeypatch.setattr(name, lambda _: there.append((command.folder / "a" / "b.md").exists()))
+        _, out, _ = command.run("park2016", "--out", "a/b.md")
+        assert there == [True]
+        assert out == f"Written: {command.folder / 'a' / 'b.md'}\n"
+
+    def test_a_file_that_cannot_be_written_is_refused(self, command: Command) -> None:
+        (command.folder / "file").write_text("", encoding="utf-8")
+        code, out, err = command.run("park2016", "--csv", "file/card.csv")
+        assert (code, out) == (2, "")
+        assert "cannot be written" in err
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -455,7 +559,6 @@ class TestCommand:
             (["--claims", "none.yaml"], ["none.yaml", "No such file"]),
             (["zhang2012", "--claims", "x.yaml"], ["not both"]),
             (["--sweep", "abcdef"], ["--sweep"]),
-            (["--out", "no/where.md"], ["no/where.md", "folder"]),
         ],
     )
     def test_a_wrong_request_is_one_sentence(self, command: Command, arguments: list[str], words: list[str]) -> None:
@@ -467,11 +570,17 @@ class TestCommand:
         grid = ["mechanism=fm,no_privacy", "epsilon=0.1,1", "dataset=wine", "splits.repeats=6", "splits.folds=2", "engine=serial"]
         assert main(["-m", *grid]) == 0
         (command.folder / "mine.yaml").write_text(MINE, encoding="utf-8")
-        code, out, _ = command.run("--claims", "mine.yaml", "--out", "card.md", "--csv", "card.csv")
+        code, out, _ = command.run("--claims", "mine.yaml", "--out", "new/card.md", "--csv", "card.csv")
         assert code == 0
         assert "holds (2 of 2)" in out
-        assert "**holds (2 of 2)**" in (command.folder / "card.md").read_text(encoding="utf-8")
-        assert len((command.folder / "card.csv").read_text(encoding="utf-8").splitlines()) == 3
+        assert "python -m dpbench -m mechanism=fm,no_privacy" in out.partition("Read: sweep ")[2].partition("\n")[0]
+        assert ", 4 cells: " in out
+        assert "the sweep has no finished cell with mechanism = dpme" in " ".join(out.replace("│", " ").split())
+        assert "Not run yet" not in out
+        assert "the paper's own data" not in out
+        assert out.endswith(f"Written: {command.folder / 'new' / 'card.md'}\nWritten: {command.folder / 'card.csv'}\n")
+        assert "**holds (2 of 2)**" in (command.folder / "new" / "card.md").read_text(encoding="utf-8")
+        assert len((command.folder / "card.csv").read_text(encoding="utf-8").splitlines()) == 4
         code, out, _ = command.run("zhang2012")
         assert (code, "holds" in out) == (0, False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ import matplotlib.image
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from dpbench.errors import Refused
+from dpbench.options import option
 from dpbench.report.figures import naming, scales, style
 from dpbench.report.figures.draw import draw
 from dpbench.report.figures.pictures import pictures
@@ -218,6 +221,12 @@ class TestGeneralFigures:
         assert "over wine, other" in caption
         assert "too few datasets" in caption
 
+    def test_ranks_say_in_the_picture_which_datasets_are_synthetic_and_that_there_is_no_critical_difference(self) -> None:
+        rows = [*grid("fm", "dpba"), *grid("fm", "dpba", params={"dataset": "made"}, tags=SYNTHETIC)]
+        said = words(drawn(rows)["ranks"].figure)
+        assert "SYNTHETIC data: made." in said
+        assert "No critical difference: too few datasets for one." in said
+
 
 class TestAskedFigures:
     @pytest.mark.parametrize(("statistic", "y"), [("median", 1.25), ("mean", 1.75), ("variance", 0.25)])
@@ -289,6 +298,26 @@ class TestAskedFigures:
         assert legend(picture.figure) == ["fm, ε = 0.1", "fm, ε = 0.8", "guessing"]
         assert asked(grid("fm"), form="roc", y=("utility/roc",)) is None
 
+    def test_a_preset_that_was_changed_does_not_pretend_to_be_the_papers(self) -> None:
+        preset = Preset(name="paper/fig1", title="A paper, Figure 1")
+        command = "dpbench experiment=paper/fig1 dataset=gaussian epsilon=1,100"
+        for plot in (Plot(), Plot(form="boxes")):
+            changed = Sweep(tuple(grid("fm")), command, replace(preset, figure=plot))
+            picture = next(iter(pictures(changed)))
+            assert picture.title == "after A paper, Figure 1, changed: dataset=gaussian epsilon=1,100"
+            assert picture.caption.startswith(picture.title)
+            assert picture.title in words(picture.figure)
+        as_it_is = next(iter(pictures(Sweep(tuple(grid("fm")), "dpbench experiment=paper/fig1 quick=true", preset))))
+        assert as_it_is.title == "A paper, Figure 1"
+
+    def test_of_several_options_those_in_words_go_by_their_values_alone(self) -> None:
+        options = {"mechanism.variant": "published", "mechanism.ridge": "4", "mechanism.trim": "true"}
+        rows = [*grid("fm", params=options), *grid("fm", params={**options, "mechanism.variant": "sound"})]
+        names = ["fm: published, ridge=4, trim=true", "fm: sound, ridge=4, trim=true"]
+        found = drawn([*rows, *(replace(row, params={**row.params, "dataset": "other"}) for row in rows)])
+        assert legend(found["error_vs_epsilon"].figure)[:2] == names
+        assert {text.get_text() for text in found["ranks"].figure.axes[0].texts} == set(names)
+
 
 class TestStyle:
     def test_no_two_looks_of_a_figure_agree_in_colour_or_in_grey(self) -> None:
@@ -321,6 +350,61 @@ class TestStyle:
         assert axes.get_yscale() == "linear"
         assert low < 0.15
         assert high < 2
+        assert "Bands are cut at the axis." in words(picture.figure)
+
+    @pytest.mark.parametrize(("low", "scale"), [(0.02, "log"), (-30.0, "symlog")])
+    def test_a_band_of_the_runs_is_seen_whole(self, low: float, scale: str) -> None:
+        wide = {"utility/rmse_p20": low, "utility/rmse_p80": 50.0, "time/fit_seconds": 0.02}
+        rows = [cell(name, 0.5 + index / 10, e, metrics=wide) for name in ("fm", "dpba") for index, e in enumerate(EPSILONS)]
+        rows = [replace(row, metrics={k: v for k, v in row.metrics.items() if "reference" not in k}) for row in rows]
+        for name in ("error_vs_epsilon", "time_vs_error"):
+            figure = drawn(rows)[name].figure
+            (axes,) = figure.axes
+            assert axes.get_yscale() == scale
+            assert axes.get_ylim()[0] < low
+            assert "cut" not in words(figure)
+            assert axes.get_ylim()[1] > 50
+
+    def test_signed_bands_of_the_runs_are_seen_whole_on_both_sides_of_zero(self) -> None:
+        _, (axes,) = style.sheet(1, (3, 2), (3, 2))
+        assert scales.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0], whole=True) == 0
+        assert axes.get_yscale() == "symlog"
+        assert axes.get_ylim()[0] < -30
+        assert axes.get_ylim()[1] > 50
+        _, (axes,) = style.sheet(1, (3, 2), (3, 2))
+        assert scales.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0]) == 2
+
+    def test_a_bar_that_is_cut_is_called_a_bar(self) -> None:
+        found = {"attack/advantage_mean": 0.1, "attack/advantage_ci_low": -9.0, "attack/advantage_ci_high": 9.0}
+        rows = [cell("fm", 0.5 / epsilon, epsilon, metrics={**found, "attack/cap": 0.3}) for epsilon in EPSILONS]
+        assert "Bars are cut at the axis." in words(drawn(rows)["attack_frontier"].figure)
+
+    def test_a_run_far_away_does_not_make_dashes_of_the_boxes_and_is_counted(self) -> None:
+        rows = grid("fm")[:0]
+        for mechanism in ("fm", "dpba"):
+            row = cell(mechanism, 0.5)
+            runs = {**row.detail.runs, "utility/rmse": np.array([0.47, 0.48, 0.5, 0.51, 0.53, 4.4])}
+            rows.append(replace(row, detail=Bare(runs=runs)))
+        figure = drawn(rows)["boxes"].figure
+        (axes,) = figure.axes
+        assert axes.get_ylim()[1] < 2
+        assert "2 runs beyond the axis: triangles at its end." in words(figure)
+        assert [y for _, y, _ in marks(axes, BLUE) if y == axes.get_ylim()[1]], "a triangle"
+
+    def test_boxes_that_would_be_dashes_have_a_logarithmic_axis(self) -> None:
+        rows = [cell("fm", error, epsilon) for error, epsilon in zip((2.0, 0.3, 0.25), EPSILONS, strict=True)]
+        assert drawn(rows)["boxes"].figure.axes[0].get_yscale() == "log"
+        assert drawn(rows[1:])["boxes"].figure.axes[0].get_yscale() == "linear"
+
+    def test_ranked_marks_stand_above_hollow_ones_and_leave_their_rim_to_be_seen(self) -> None:
+        rows = [*grid("fm"), *(cell("other", 1 / epsilon, epsilon, tags=UNPROVEN) for epsilon in EPSILONS)]
+        figure = drawn(rows)["error_vs_epsilon"].figure
+        drawn_marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
+        filled, hollow = drawn_marks
+        assert filled.get_zorder() > hollow.get_zorder()
+        assert filled.get_markersize() < hollow.get_markersize()
+        assert "Where curves coincide their marks lie on each other." in words(figure)
+        assert "coincide" not in words(drawn(grid("fm", "other"))["error_vs_epsilon"].figure)
 
     def test_an_interval_below_zero_is_seen_where_there_is_a_below(self) -> None:
         found = {"attack/advantage_mean": 0.1, "attack/advantage_ci_low": -0.05, "attack/advantage_ci_high": 0.25}
@@ -329,8 +413,6 @@ class TestStyle:
 
     def test_nothing_is_cut_and_nothing_overlaps(self) -> None:
         """Every text lies within the figure, and the legend below all axes."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         long = [row for index in range(6) for row in grid(f"a_mechanism_with_a_long_name_{index}")]
         other = [replace(row, params={**row.params, "dataset": "another", "dataset.variant": "with_options"}) for row in long]
         with style.styled():
@@ -387,6 +469,51 @@ class TestFiles:
         for picture in drawn(grid("fm", "dpba")).values():
             assert "SYNTHETIC" not in picture.caption + words(picture.figure)
             assert "first look" not in picture.caption
+
+
+def test_short_names_never_agree() -> None:
+    names = ["m (a=x, b=y)", "m (a=x, c=y)"]
+    assert list(naming.short(names).values()) == names
+    assert naming.short([names[0], "m (a=x)", "m"]) == {names[0]: "m: x, y", "m (a=x)": "m (a=x)", "m": "m"}
+
+
+def test_an_option_on_an_axis_goes_by_its_help_where_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Known:
+        share: float = option(0.5, help="the quadratic coefficients' share of ε")
+        long: float = option(0.5, help="words " * 20)
+        bare: float = 0.5
+
+    class Registry:
+        def get(self, kind: str, name: str) -> type:
+            if (kind, name) != ("mechanism", "fm"):
+                raise Refused("unknown")
+            return Known
+
+    monkeypatch.setattr(naming, "registry", Registry)
+    options = {f"mechanism.{name}": "1" for name in ("share", "long", "bare", "gone_option")}
+    rows = [cell("fm", 0.5, params=options), cell("dpba", 0.5)]
+    assert naming.along("mechanism.share", rows) == "share: the quadratic coefficients' share of ε"
+    assert naming.along("mechanism.share", [*rows, cell("dpba", 0.5, params=options)]) == "share", "two that differ"
+    assert [naming.along(f"mechanism.{name}", rows) for name in ("long", "bare", "gone_option")] == [
+        "long",
+        "bare",
+        "gone option",
+    ]
+    assert [naming.along(name, rows) for name in ("epsilon", "dataset.n")] == ["ε", "rows"]
+
+
+def test_no_tick_label_leaves_the_figure() -> None:
+    for log, values in ((True, [0.00012, 0.0003501]), (False, [0.0, 0.0100025])):
+        figure, (axes,) = style.sheet(1, (3, 2), (3, 2))
+        scales.scale(axes, "x", values, log=log)
+        style.finish(figure, [], "title", "")
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        figure.draw(renderer)
+        labels = [text for text in axes.get_xticklabels() if text.get_text()]
+        assert len(labels) > 1
+        assert all(text.get_window_extent(renderer).x0 >= 0 for text in labels)
+        assert all(text.get_window_extent(renderer).x1 <= figure.bbox.x1 for text in labels)
 
 
 def test_names_on_axes_are_words() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -302,11 +304,118 @@ def test_a_large_sweep_is_cut_on_the_page_and_whole_in_the_files(make: Make, tmp
     assert len(csv_of(tmp_path / "leaderboard.csv")) == 80
 
 
-def test_a_sweep_without_results_says_so(make: Make, tmp_path: Path) -> None:
-    rows = (Row("pruned", make("good", 0.2).params, reason="it makes no sense"),)
+@pytest.mark.parametrize("state", ["failed", "pruned"])
+def test_a_sweep_without_results_says_so_and_nothing_else(make: Make, tmp_path: Path, state: Any) -> None:
+    rows = (Row(state, make("good", 0.2).params, reason="it makes no sense"),)
     page = page_of(Sweep(rows, COMMAND), tmp_path)
     assert "No cell of this sweep has a result." in page.text
+    assert f"Nothing ran, so nothing can be said: 1 cell {state}." in page.text
     assert "it makes no sense" in page.text
+    assert len(page.tables) == 1
+    for word in ("proof", "These numbers", "Leaderboard", "What is private", "Ranked by"):
+        assert word not in page.text, word
+
+
+def test_a_guarantee_at_a_delta_is_not_called_pure(make: Make, tmp_path: Path, undrawn: None) -> None:
+    pure, at_delta = make("good", 0.2), make("fair", 0.3, metrics={"privacy/delta": 1e-6})
+    factor, besides = "no release gets likelier by more than a factor of e^ε", "a probability above e^ε times its own plus δ"
+    for rows, promised in (((pure,), (True, False)), ((at_delta,), (False, True)), ((pure, at_delta), (True, True))):
+        text = page_of(Sweep(rows, COMMAND), tmp_path).text
+        assert (factor in text, besides in text) == promised
+        assert ("0.8 at δ = 1e-06" in text) == (rows == (at_delta,))
+    assert "0.8 at δ = 0 or 1e-06" in text
+    assert "good (δ = 0)" in text
+    assert "fair (δ = 1e-06)" in text
+    assert [line["delta"] for line in csv_of(tmp_path / "leaderboard.csv")] == ["0.0", "1e-06"]
+
+
+def test_a_changed_preset_is_not_presented_as_its_paper_s(make: Make, tmp_path: Path, undrawn: None) -> None:
+    preset = Preset(name="a/b", title="A paper, Figure 1", shows="errors of everything", chosen="all that was open")
+    for command, changed in (("-m experiment=a/b engine=serial", False), ("-m experiment=a/b epsilon=7,8 'dataset=a b'", True)):
+        text = page_of(Sweep((make("good", 0.2),), command, preset), tmp_path).text
+        assert (
+            "Not the paper's figure. The preset was changed on the command line: epsilon=7,8 , dataset=a b ." in text
+        ) == changed
+        assert ("A paper, Figure 1, changed" in text) == changed
+        assert ("rrors of everything" in text) != changed
+        assert ("all that was open" in text) != changed
+
+
+def test_a_mechanism_with_ranked_and_other_cells_is_named_with_what_tells_them_apart(
+    make: Make, tmp_path: Path, undrawn: None
+) -> None:
+    leaking = {"dpbench.leaks": "cv", "dpbench.leaks_why": "cv: chosen"}
+    rows = [make("fm", 0.2), make("fm", 0.3, params={"model": "ridge"}, tags=leaking)]
+    text = page_of(Sweep(tuple(rows), COMMAND), tmp_path).text
+    assert "nothing leaked; fm with ridge LEAKS cv, and must not be released" in text
+    assert "LEAKS: fm with ridge" in text
+    assert "sound: fm with linear" in text
+    rows = [make("fm", 0.2), make("fm", 0.3, params={"dataset": "other"}, tags=leaking)]
+    assert "fm on other LEAKS cv" in page_of(Sweep(tuple(rows), COMMAND), tmp_path).text
+
+
+def test_only_problems_with_a_ranked_place_are_counted(make: Make) -> None:
+    rows = [make(name, 0.2, params={"dataset": data}) for data in ("a", "b", "c") for name in ("good", "fair")]
+    rows += [make("open", 0.1, ranked=False, params={"dataset": "d"})]
+    assert "25 % at ε = 0.8 (median over 3 problems)" in in_short(Sweep(tuple(rows), COMMAND), boards(rows), ["one"] * 4)[1]
+
+
+def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(
+    make: Make, tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "REPEATS", 1)
+    text = page_of(Sweep((make("good", 0.2), make("fair", 0.3)), COMMAND), tmp_path).text
+    assert "no: 1 repeat, at least 6 are needed" in text
+    assert "more repeats" not in text.partition("told apart")[2]
+    (line,) = csv_of(tmp_path / "comparisons.csv")
+    assert (line["repeats"], line["fewest repeats"], line["more repeats"]) == ("1", "6", "")
+
+
+def test_a_single_run_is_not_several(make: Make, tmp_path: Path, undrawn: None) -> None:
+    row = make("good", 0.2)
+    one = Bare(row.detail.config, row.detail.ledger, {name: values[:1] for name, values in row.detail.runs.items()})
+    assert "each over 1 run (" in page_of(Sweep((replace(row, detail=one),), COMMAND), tmp_path).text
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_controls_are_explained_where_there_are_some(make: Make, tmp_path: Path, undrawn: None, control: bool) -> None:
+    attack = {"attack/advantage_mean": 0.125, "attack/cap": 0.5}
+    attack |= {"attack/control/guess/advantage_mean": 0.25} if control else {}
+    text = page_of(Sweep((make("good", 0.2, params={"attack": "spy"}, metrics=attack),), COMMAND), tmp_path).text
+    assert "the largest expected difference" in text
+    assert ("control" in text) == control
+
+
+def test_noise_without_a_proof_is_no_leak_and_the_ledger_says_that_it_is_its_own(
+    make: Make, tmp_path: Path, undrawn: None
+) -> None:
+    tags = {"dpbench.sound": "false", "dpbench.leaks": "unproven_noise,cv"}
+    row = make("odd", 0.2, tags={**tags, "dpbench.leaks_why": "unproven_noise: no proof; cv: chosen"})
+    (entry,) = row.detail.ledger["entries"]
+    rows = [row, make("open", 0.1, ranked=False)]
+    for one, kind in zip(rows, ("approx", "none"), strict=True):
+        ledger = {"entries": [{**entry, "noise": None, "cost": {"kind": kind}, "sound": False}]}
+        rows[rows.index(one)] = replace(one, detail=Bare(one.detail.config, ledger, one.detail.runs))
+    page_of(Sweep(tuple(rows), COMMAND), tmp_path)
+    assert [line["leak"] for line in csv_of(tmp_path / "leaks.csv")] == ["cv"]
+    assert [line["noise"] for line in csv_of(tmp_path / "ledger.csv")] == ["its own", "none"]
+
+
+def test_drawn_rows_are_named_over_the_answer_and_in_every_table(make: Make, tmp_path: Path, undrawn: None) -> None:
+    sick = {"health/repaired": 0.5, "attack/advantage_mean": 0.125, "attack/cap": 0.5}
+
+    def cells(dataset: str, synthetic: str) -> list[Row]:
+        more = {"tags": {"dpbench.synthetic": synthetic}, "metrics": sick}
+        params = {"dataset": dataset, "attack": "spy"}
+        return [make("good", 0.2, params=params, **more), make("fair", 0.3, params=params, **more)]
+
+    drawn, real = cells("gaussian", "true"), cells("people", "false")
+    assert "The answer, on SYNTHETIC data" in page_of(Sweep(tuple(drawn), COMMAND), tmp_path).text
+    assert "The answer, in part on SYNTHETIC data" in page_of(Sweep((*drawn, *real), COMMAND), tmp_path).text
+    for name in ("leaderboard", "comparisons", "ledger", "attacks"):
+        lines = csv_of(tmp_path / f"{name}.csv")
+        assert {(line["dataset"], line["data"]) for line in lines} == {("gaussian", "synthetic"), ("people", "real")}, name
+    assert {line["data"] for line in csv_of(tmp_path / "health.csv")} == {"synthetic", "real"}
 
 
 def test_every_table_reads_again_and_its_latex_is_balanced(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:

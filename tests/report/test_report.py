@@ -13,6 +13,7 @@ import pytest
 
 from dpbench.report.answer import answer
 from dpbench.report.note import METRICS_NOTE, note
+from dpbench.report.preset import Preset
 from dpbench.report.rows import Bare, Row
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import LONGEST, print_table
@@ -330,7 +331,7 @@ class TestNote:
         table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
         assert [line.split(" | ")[0] for line in table] == ["| fm", "| no_privacy", "| old"]
         assert "| infinite | NOT PRIVATE |" in text
-        assert "1 cells failed" in text or "1 cell failed" in text
+        assert "1 cell failed" in text
         assert "SYNTHETIC" not in text.upper()
         assert "get-artifact" not in note(Sweep(tuple(rows), "command", run_id="abc"), None)
 
@@ -340,6 +341,27 @@ class TestNote:
         one, other = [line for line in text.splitlines() if line.startswith("| fm")]
         assert "17" in one
         assert "71" in other
+
+    def test_where_nothing_ran_the_note_says_so_and_has_no_table(self, make: Make) -> None:
+        rows = (make("bad", None, state="failed", reason="x"), make("odd", None, state="pruned", reason="y"))
+        text = note(Sweep(rows, "command"), None)
+        assert text.startswith("- Nothing ran, so nothing can be said: 1 cell failed and 1 cell pruned.")
+        assert "| " not in text
+        assert METRICS_NOTE not in text
+
+    def test_a_changed_preset_is_named_so_at_the_top(self, make: Make) -> None:
+        preset = Preset(name="a/b", title="A paper, Figure 1")
+        text = note(Sweep((make("fm", 0.2),), "python -m dpbench -m experiment=a/b epsilon=7", preset), None)
+        assert text.startswith("**Not the paper's figure.** The preset was changed on the command line: `epsilon=7`.")
+        assert "Not the paper's" not in note(Sweep((make("fm", 0.2),), "experiment=a/b quick=true", preset), None)
+
+    def test_noise_without_a_proof_is_called_unproven_beside_the_leaks(self, make: Make) -> None:
+        tags = {"dpbench.sound": "false", "dpbench.leaks": "unproven_noise,cv"}
+        row = make("odd", 0.2, tags={**tags, "dpbench.leaks_why": "unproven_noise: no proof; cv: chosen"})
+        text = note(Sweep((row,), "command"), None)
+        assert "UNPROVEN in 1 cell: no proof." in text
+        assert "LEAKS in 1 cell: cv: chosen." in text
+        assert "LEAKS in 1 cell: unproven" not in text
 
     def test_synthetic_data_is_named_so(self, make: Make) -> None:
         assert "synthetic" in note(Sweep((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None)

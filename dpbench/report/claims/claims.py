@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,6 +15,7 @@ from dpbench.options import check_options, option, refuse_unknown_options
 from dpbench.report.claims.check import Check
 from dpbench.report.claims.checks import CHECKS
 from dpbench.report.claims.evidence import Finding, synthetic
+from dpbench.report.claims.lacking import lack
 from dpbench.report.claims.picking import picked
 from dpbench.report.rows import Row
 from dpbench.report.sweep import Sweep
@@ -67,6 +68,12 @@ class Verdict:
     """The presets that were not run, or have no such cells."""
     quick: bool = False
     """Whether some of it comes from a shrunken sweep: a first look."""
+    changed: Mapping[str, str] = field(default_factory=dict)
+    """The presets of which a changed sweep was taken, and what was asked for in place of their own."""
+    newest: Sweep | None = None
+    """The sweep that was read for a claim without presets."""
+    lacking: tuple[str, ...] = ()
+    """What the sweeps that were read, but have no such cells, lack."""
 
     def count(self, holds: bool | None) -> int:
         return sum(finding.holds is holds for finding in self.findings)
@@ -81,10 +88,19 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The verdict in a few words."""
+        """The verdict in a few words, and what was changed in the sweeps that it rests on."""
+        return ", ".join([*self._said, *self.grids])
+
+    @property
+    def brief(self) -> str:
+        """The same for a narrow column: that a sweep was changed, and not how."""
+        return ", ".join([*self._said, *(["not the preset's own grid"] if self.changed else [])])
+
+    @property
+    def _said(self) -> list[str]:
         holding, failing, open_, every = self.count(True), self.count(False), self.count(None), len(self.findings)
         if self.state == "not run":
-            return "not run"
+            return ["not run"]
         pointing = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.findings)
         rest = [f"{failing} against"] if failing and open_ and self.state == "holds in part" else []
         rest += [f"{open_} not decided"] if open_ and self.state != "not decided" else []
@@ -94,7 +110,13 @@ class Verdict:
             "does not hold": f"does not hold ({failing} of {every} against)",
             "not decided": f"not decided ({pointing} of {every} point that way)",
         }
-        return ", ".join([said[self.state], *rest, *(["first look (quick)"] if self.quick else [])])
+        return [said[self.state], *rest, *(["first look (quick)"] if self.quick else [])]
+
+    @property
+    def grids(self) -> list[str]:
+        """Which of the sweeps are not the presets' own, and what was changed."""
+        several = len(self.claim.sweeps) > 1
+        return [f"not the preset's own grid{f' ({name})' * several}: {words}" for name, words in self.changed.items()]
 
     @property
     def data(self) -> list[str]:
@@ -116,7 +138,7 @@ class Verdict:
         doubtful = {f"{row.params['mechanism']}: {row.guarantee}" for row in rows if row.private and not row.ranked}
         standing = [f"not ranked: {'; '.join(sorted(doubtful))}"] if doubtful else []
         chosen = [self.claim.ours] if self.claim.ours else []
-        return [*standing, *chosen]
+        return [*standing, *chosen, *self.lacking]
 
 
 def scorecard(sweeps: Mapping[str, Sweep], paper: str | None = None) -> list[Verdict]:
@@ -128,7 +150,10 @@ def scorecard(sweeps: Mapping[str, Sweep], paper: str | None = None) -> list[Ver
 def verdict(claim: Claim, sweeps: Mapping[str, Sweep]) -> Verdict:
     """One claim held against the sweeps. A cell that stands in several of them counts once."""
     found: dict[object, Finding] = {}
-    missing, quick = [], False
+    missing: list[str] = []
+    lacking: list[str] = []
+    changed: dict[str, str] = {}
+    quick = False
     for name in claim.sweeps:
         sweep = sweeps.get(name)
         here = list(claim.made.find(picked(sweep.rows, claim.at))) if sweep else []
@@ -136,8 +161,12 @@ def verdict(claim: Claim, sweeps: Mapping[str, Sweep]) -> Verdict:
             found.setdefault((frozenset(map(_identity, finding.cells)), finding.compared), finding)
         if not here:
             missing.append(name)
-        quick = quick or bool(here and sweep and sweep.quick)
-    return Verdict(claim, tuple(found.values()), tuple(missing), quick)
+            lacking += [f"the sweep{f' of {name}' * (name != NEWEST)} {lack(claim.made, sweep.rows, claim.at)}"] if sweep else []
+        elif sweep:
+            quick = quick or sweep.quick
+            changed |= {name: " ".join(sweep.changed)} if sweep.changed and name != NEWEST else {}
+    newest = sweeps.get(NEWEST) if NEWEST in claim.sweeps else None
+    return Verdict(claim, tuple(found.values()), tuple(missing), quick, changed, newest, tuple(lacking))
 
 
 def _identity(row: Row) -> object:
@@ -145,7 +174,8 @@ def _identity(row: Row) -> object:
 
 
 def command_of(name: str) -> str:
-    return f"python -m dpbench -m experiment={name}" if name != NEWEST else "a sweep with the cells that this claim is about"
+    """How to run a preset."""
+    return f"python -m dpbench -m experiment={name}"
 
 
 def papers() -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from dpbench.errors import Refused
 from dpbench.options import option
 from dpbench.report.claims.check import SPREAD_HELP, SPREADS, Check, name_of, reference_of, versus
-from dpbench.report.claims.evidence import TIMED, Bound, Finding, Numbers, contrast, paired, ratio_of_means, resampled
+from dpbench.report.claims.evidence import TIMED, Bound, Finding, Numbers, contrast, paired, ratio_of_means, resampled, times
 from dpbench.report.claims.picking import named, pairs, picked, place
 from dpbench.report.figures.naming import reference
 from dpbench.report.rows import Row
@@ -41,8 +41,8 @@ class Below(Pairwise):
     """The metric is lower than that of each of the others: paired over the repeats, by the signed ranks."""
 
     def bounds(self, first: Row, other: Row, metric: str) -> Iterator[Bound]:
-        if numbers := contrast(first, other, metric):
-            yield Bound("differs by", *numbers, 0.0, "below", "%")
+        if bound := contrast("differs by", first, other, metric, "below"):
+            yield bound
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Above(Pairwise):
     """The metric is higher than that of each of the others."""
 
     def bounds(self, first: Row, other: Row, metric: str) -> Iterator[Bound]:
-        if numbers := contrast(first, other, metric):
-            yield Bound("differs by", *numbers, 0.0, "above", "%")
+        if bound := contrast("differs by", first, other, metric, "above"):
+            yield bound
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Between(Check):
             beside = [high for high in found[1] if high.cells[0] is low.cells[0]]
             if beside:
                 parts = [low, *beside]
-                bounds = tuple(replace(b, what=f"from {named(one.cells[1])}") for one in parts for b in one.bounds)
+                bounds = tuple(replace(b, what=f"from {named(one.cells[1])} by") for one in parts for b in one.bounds)
                 whole = bounds if all(one.bounds for one in parts) else ()
                 cells = (*low.cells, *(one.cells[1] for one in beside))
                 yield Finding(low.place, cells, whole, named(low.cells[0]))
@@ -152,7 +152,7 @@ class Skewed(Check):
     def find(self, rows: Sequence[Row]) -> Iterator[Finding]:
         for row in picked(rows, self.cells):
             values = paired((row, self.metric_of(row)))
-            numbers = resampled(lambda x: x[0].mean(-1) / np.median(x[0], -1), values)
+            numbers = resampled(lambda x: times(x[0].mean(-1), np.median(x[0], -1)), values)
             yield Finding(
                 place(row), (row,), (Bound("mean / median", *numbers, self.times, "above"),) if numbers else (), named(row)
             )

@@ -33,8 +33,12 @@ class Bound:
     high: float
     limit: float
     side: Literal["at most", "below", "above"] = "at most"
-    unit: Literal["", "%"] = ""
-    """%: the numbers are shares, and shown with their sign."""
+    unit: str = ""
+    """%: the numbers are shares; a metric: they are differences in its own unit. Both are shown with their sign."""
+    scale: float = 1.0
+    """What a difference in a metric's own unit is divided by, to tell which place speaks most against the claim."""
+    beside: str = ""
+    """What helps to read the numbers: the levels that differ."""
 
     @property
     def holds(self) -> bool | None:
@@ -50,18 +54,20 @@ class Bound:
     @property
     def slack(self) -> float:
         """How far the value lies on the right side of the limit: the smaller, the worse for the claim."""
-        gap = self.value - self.limit if self.side == "above" else self.limit - self.value
+        gap = (self.value - self.limit if self.side == "above" else self.limit - self.value) / self.scale
         return gap if math.isfinite(gap) else math.copysign(1e9, gap) if not math.isnan(gap) else -1e9
 
     def __str__(self) -> str:
         value, low, high = (self._text(number) for number in (self.value, self.low, self.high))
-        interval = f"({low} to {high})" if math.isfinite(self.low) or math.isfinite(self.high) else "(too few repeats)"
-        return f"{self.what} {value}{' %' if self.unit else ''} {interval}"
+        interval = f"{low} to {high}" if math.isfinite(self.low) or math.isfinite(self.high) else "too few repeats"
+        return f"{self.what} {value}{' %' if self.unit == '%' else ''} ({interval}{f'; {self.beside}' if self.beside else ''})"
 
     def _text(self, number: float) -> str:
         if math.isinf(number):
             return "∞" if number > 0 else "-∞"
-        return f"{100 * number:+.3g}" if self.unit else f"{number:.4g}"
+        if self.unit == "%":
+            return f"{100 * number:+.3g}"
+        return f"{number:+.3g}" if self.unit else f"{number:.4g}"
 
 
 @dataclass(frozen=True)
@@ -89,24 +95,37 @@ class Finding:
         return f"{self.place}{f', {self.compared}' if self.compared else ''}: {numbers}"
 
 
-def contrast(first: Row, other: Row, metric: str, confidence: float = 0.95) -> Numbers | None:
-    """By which share of the other's level the first differs from it, paired over the repeats that both have."""
+def contrast(
+    what: str, first: Row, other: Row, metric: str, side: Literal["below", "above"], confidence: float = 0.95
+) -> Bound | None:
+    """How far the first lies from the other, in the metric's own unit, paired over the repeats that both have.
+
+    No share of a level: the middle of the differences is not the difference of the middles, and can exceed either.
+    """
+    said = f"{metric.rpartition('/')[2]} {what}"
     if metric not in first.detail.runs or metric not in other.detail.runs:
-        return _single(first, other, metric)
+        share = _single(first, other, metric)
+        return Bound(said, *share, 0.0, side, "%") if share else None
     found = compare(first, other, metric)
     if found is None:
         return None
-    level = abs(float(np.median(list(means(other, metric).values())))) or 1.0
+    levels = [float(np.median(list(means(row, metric).values()))) for row in (first, other)]
     value, low, high = shift(found.differences, confidence)  # the other less the first
-    return -value / level, -high / level, -low / level
+    medians = f"medians {levels[0]:.3g} against {levels[1]:.3g}"
+    return Bound(said, -value, -high, -low, 0.0, side, metric, abs(levels[1]) or 1.0, medians)
 
 
 def _single(first: Row, other: Row, metric: str) -> Numbers | None:
-    numbers = first.metric(metric), other.metric(metric)
-    if numbers[0] is None or not numbers[1]:
+    """A timing against another, as a share of it; its margin is a factor, so that nothing falls by more than all of it."""
+    own, beside = first.metric(metric), other.metric(metric)
+    if own is None or beside is None or not own > 0 or not beside > 0:
         return None
-    share = numbers[0] / numbers[1] - 1
-    return share, share - TIMED, share + TIMED
+    return own / beside - 1, own / beside / (1 + TIMED) - 1, own / beside * (1 + TIMED) - 1
+
+
+def times(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """How many times the whole the part is; not a number where the whole is not positive, as a log-likelihood may be."""
+    return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan))
 
 
 def paired(*cells: tuple[Row, str]) -> np.ndarray:

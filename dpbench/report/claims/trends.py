@@ -12,7 +12,7 @@ import numpy as np
 
 from dpbench.options import option
 from dpbench.report.claims.check import SPREAD_HELP, SPREADS, Check, reference_of, versus
-from dpbench.report.claims.evidence import TIMED, Bound, Finding, contrast, paired, resampled
+from dpbench.report.claims.evidence import TIMED, Bound, Finding, contrast, paired, resampled, times
 from dpbench.report.claims.picking import curves, named, paired_curves, place
 from dpbench.report.rows import Row
 
@@ -39,16 +39,16 @@ class Falls(Along):
     side: ClassVar[Literal["below", "above"]] = "below"
 
     def bounds(self, curve: Sequence[Row], metric: str) -> Iterator[Bound]:
-        numbers = contrast(curve[-1], curve[0], metric)
-        if numbers is None:
+        whole = contrast("changes by", curve[-1], curve[0], metric, self.side)
+        if whole is None:
             return
-        yield Bound("changes by", *numbers, 0.0, self.side, "%")
+        yield whole
         if len(curve) > 2:
             confidence = 1 - 0.05 / (len(curve) - 1)
-            steps = [contrast(after, before, metric, confidence) for before, after in pairwise(curve)]
-            known = [Bound("one step changes by", *step, 0.0, self.side, "%") for step in steps if step]
+            name = "changes in one step by"
+            steps = [contrast(name, after, before, metric, self.side, confidence) for before, after in pairwise(curve)]
             # to stand still is not to go back
-            wrong = [step for step in known if step.holds is False and (step.low > 0 or step.high < 0)]
+            wrong = [step for step in steps if step and step.holds is False and (step.low > 0 or step.high < 0)]
             yield from sorted(wrong, key=lambda step: step.slack)[:1]
 
 
@@ -69,7 +69,7 @@ class Approaches(Falls):
     def bounds(self, curve: Sequence[Row], metric: str) -> Iterator[Bound]:
         yield from super().bounds(curve, metric)
         values = paired((curve[-1], metric), (curve[-1], reference_of(self.reference, metric)))
-        if numbers := resampled(lambda x: np.median(x[0], -1) / np.median(x[1], -1), values):
+        if numbers := resampled(lambda x: times(np.median(x[0], -1), np.median(x[1], -1)), values):
             yield Bound("at the end, times the reference", *numbers, self.ratio)
 
 
@@ -91,7 +91,7 @@ class Stable(Along):
         else:
             once = np.array([row.metric(metric) or np.nan for row in kept])
             spread = float(np.ptp(once) / once.mean())
-            numbers = None if np.isnan(spread) else (spread, spread - TIMED, spread + TIMED)
+            numbers = None if np.isnan(spread) else (spread, max(spread - TIMED, 0.0), spread + TIMED)
         if numbers:
             yield Bound("spread of the means", *numbers, self.share, "at most", "%")
 
@@ -132,11 +132,12 @@ class UShape(Along):
         if not everywhere.shape[1]:
             return
         lowest = 1 + int(np.argmin(everywhere[1:-1].mean(1)))
+        scale = abs(float(everywhere[lowest].mean())) or 1.0
         at = f"{curve[lowest].params[self.along]}"
         for end, word in ((0, "first"), (-1, "last")):
-            numbers = resampled(lambda x, end=end: x[end].mean(-1) / x[1:-1].mean(-1).min(0) - 1, everywhere)  # type: ignore[misc]
+            numbers = resampled(lambda x, end=end: x[end].mean(-1) - x[1:-1].mean(-1).min(0), everywhere)  # type: ignore[misc]
             if numbers:
-                yield Bound(f"{word} above {at} by", *numbers, 0.0, "above", "%")
+                yield Bound(f"{word} above {at} by", *numbers, 0.0, "above", metric, scale)
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ class Widens(Check):
             if same[0] != same[1] or same[2] != same[3]:
                 continue
             values = paired(*((row, metric) for row in ends))
-            numbers = resampled(lambda x: (x[3].mean(-1) / x[2].mean(-1)) / (x[1].mean(-1) / x[0].mean(-1)), values)
+            numbers = resampled(lambda x: times(times(x[3].mean(-1), x[2].mean(-1)), times(x[1].mean(-1), x[0].mean(-1))), values)
             bounds = (Bound("the ratio grows by the factor", *numbers, 1.0, "above"),) if numbers else ()
             compared = versus(first[0], other[0], self.against)
             yield Finding(place(first[0], (self.along, *self.against)), tuple(ends), bounds, compared)

@@ -25,6 +25,8 @@ MOST_BOXES = 48
 """On a panel: more would be too thin to be seen."""
 ALL_BOXES = 240
 """On a figure: more would take longer to draw than they are worth."""
+FLAT = 0.1
+"""Of the axis: a box with its whiskers that takes less is a dash."""
 
 
 def boxes(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str) -> Figure | None:
@@ -34,13 +36,16 @@ def boxes(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str
     size = (max(3.1, min(5.2, 0.16 * max((len(cells) for _, cells in chosen), default=0) + 1.0)), 2.6)
     figure, grid = style.sheet(len(shown), alone=(max(4.6, size[0]), 3.0), among=size)
     handles: dict[str, Artist] = {}
-    found = 0
+    found = beyond = 0
     for axes, (panel, cells) in zip(grid, chosen, strict=True):
-        found += _boxes(axes, panel, cells, plot, looks, handles)
+        drawn, cut = _boxes(axes, panel, cells, plot, looks, handles)
+        found, beyond = found + drawn, beyond + cut
     if not found:
         return None
     used = [row for _, cells in chosen for row in cells]
     text = "Boxes: quartiles and median of the runs; whiskers: 1.5 times the box; dots: runs beyond."
+    if beyond:
+        text += f" {beyond} run{'s' * (beyond > 1)} beyond the axis: triangles at its end."
     return style.finish(figure, ordered(handles, looks), title, foot(used, text))
 
 
@@ -55,12 +60,14 @@ def _chosen(panel: Panel, plot: Plot, among: int) -> list[Row]:
 
 def _boxes(
     axes: Axes, panel: Panel, cells: Sequence[Row], plot: Plot, looks: Mapping[str, Look], handles: dict[str, Artist]
-) -> int:
+) -> tuple[int, int]:
+    """Draw a panel; answers how many boxes it has, and how many runs lie beyond its axis."""
     at = sorted(places([place(row, plot.x) for row in cells]).items(), key=lambda item: item[1])
     group = {x: index for index, (x, _) in enumerate(at)}
     found = curves(cells, plot)
     step = 0.82 / len(found)
-    values: list[float] = []
+    ends: list[tuple[float, float]] = []
+    beyond: list[tuple[float, float, str]] = []
     for index, (name, some) in enumerate(found.items()):
         for ranked in (True, False):
             here = [(row, _finite(row, panel.metric)) for row in some if row.ranked is ranked]
@@ -70,19 +77,41 @@ def _boxes(
             centres = [group[place(row, plot.x)] + (index - (len(found) - 1) / 2) * step for row, _ in full]
             stats = [boxplot_stats(runs)[0] for _, runs in full]
             _draw(axes, stats, centres, step * 0.8, looks[name], hollow=not ranked)
-            values += [float(end) for one in stats for end in (one["whislo"], one["whishi"], *one["fliers"])]
+            ends += [(float(one["whislo"]), float(one["whishi"])) for one in stats]
+            colour = looks[name].colour
+            beyond += [(x, float(run), colour) for x, one in zip(centres, stats, strict=True) for run in one["fliers"]]
             handles.setdefault(name, looks[name].patch(name, hollow=not ranked))
     levels = references(axes, panel, plot, {x: float(index) for x, index in group.items()}, handles)
-    scales.scale(axes, "y", values, levels=levels, log="y" in plot.log)
+    values = [end for both in ends for end in both]
+    log = "y" in plot.log or _flat(ends)
+    cut = scales.scale(axes, "y", values, ends=[run for _, run, _ in beyond], levels=levels, signed=True, log=log)
+    _at_the_end(axes, beyond)
     axes.set_xlim(-0.5, len(group) - 0.5)
     scales.ticks(axes, "x", list(range(len(group))), list(map(text_of, group)))
     axes.grid(visible=False, axis="x")
     for border in range(1, len(group)):
         axes.axvline(border - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0)
     style.title(axes, panel.title)
-    axes.set_xlabel(naming.axis(plot.x))
+    axes.set_xlabel(naming.along(plot.x, panel.rows))
     style.label_y(axes, naming.axis(panel.metric))
-    return len(values)
+    return len(ends), cut
+
+
+def _flat(ends: Sequence[tuple[float, float]]) -> bool:
+    """Whether on a linear axis most boxes would be dashes."""
+    if not ends:
+        return False
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return float(np.median([high - low for low, high in ends])) < FLAT * (high - low)
+
+
+def _at_the_end(axes: Axes, runs: Sequence[tuple[float, float, str]]) -> None:
+    """A triangle at the end of the axis for each run that lies beyond it."""
+    low, high = axes.get_ylim()
+    for x, run, colour in runs:
+        if not low <= run <= high:
+            end, mark = (high, "^") if run > high else (low, "v")
+            axes.plot([x], [end], color=colour, marker=mark, markersize=3.5, linestyle="", clip_on=False, zorder=5)
 
 
 def _finite(row: Row, metric: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,10 @@ MOST_PANELS = 9
 WRITTEN = 14
 """Up to so many points on a panel each has its ε beside it, above that the ends of the curves."""
 HOLLOW = "Hollow: not private, unproven or leaking."
-SYNTHETIC = "SYNTHETIC data."
+CUT = "are cut at the axis."
+TOGETHER = 0.01
+"""Marks nearer to each other than this share of the axis look like one."""
+COINCIDE = "Where curves coincide their marks lie on each other."
 BANDS = {"quantiles": "Bands: 20-80 % of the runs.", "confidence": "Bands: 95 % interval of the mean.", None: ""}
 
 
@@ -40,10 +43,11 @@ def lines(
     """Curves over x, one set of axes a panel; ``written`` is a parameter whose value stands beside each point."""
     figure, grid = style.sheet(len(shown), alone=(4.6, 3.0), among=(3.1, 2.4))
     handles: dict[str, Artist] = {}
+    said: dict[str, None] = {}
     for axes, panel in zip(grid, shown, strict=True):
-        _lines(axes, panel, plot, looks, handles, written=written, joined=joined)
+        said |= dict.fromkeys(_lines(axes, panel, plot, looks, handles, written=written, joined=joined))
     rows = [row for panel in shown for row in panel.rows]
-    return style.finish(figure, ordered(handles, looks), title, foot(rows, band(plot) if about is None else about))
+    return style.finish(figure, ordered(handles, looks), title, foot(rows, band(plot) if about is None else about, *said))
 
 
 def band(plot: Plot) -> str:
@@ -53,13 +57,17 @@ def band(plot: Plot) -> str:
 
 def ordered(handles: Mapping[str, Artist], looks: Mapping[str, Look]) -> list[Artist]:
     """The curves in the order of the sweep, then the references."""
-    return [handles[name] for name in dict.fromkeys([*(name for name in looks if name in handles), *handles])]
+    names = list(dict.fromkeys([*(name for name in looks if name in handles), *handles]))
+    for name, text in naming.short(names).items():
+        handles[name].set_label(text)
+    return [handles[name] for name in names]
 
 
 def foot(rows: Sequence[Row], *sentences: str) -> str:
     """What the picture says of itself, wherever it is shown."""
     hollow = HOLLOW if not all(row.ranked for row in rows) else ""
-    synthetic = SYNTHETIC if any(row.tags.get("dpbench.synthetic") == "true" for row in rows) else ""
+    drawn = [row.params["dataset"] for row in rows if row.tags.get("dpbench.synthetic") == "true"]
+    synthetic = f"SYNTHETIC data: {naming.listed(drawn)}." if drawn else ""
     return " ".join(filter(None, [synthetic, *sentences, hollow]))
 
 
@@ -72,7 +80,8 @@ def _lines(
     *,
     written: str,
     joined: bool,
-) -> None:
+) -> list[str]:
+    """Draw a panel, and answer with what must be said of it."""
     found = {name: points(rows, panel.metric, plot) for name, rows in curves(panel.rows, plot).items()}
     everything = [point for some in found.values() for point in some]
     at = places([point.x for point in everything])
@@ -87,18 +96,33 @@ def _lines(
         handles.setdefault(name, looks[name].handle(name, hollow=hollow, line=None if joined else ""))
     across = references(axes, panel, plot, at, handles)
     ends = [end for point in everything for end in (point.low, point.high)]
-    y, signed = [point.y for point in everything], not panel.metric.startswith("utility/")
-    scales.scale(axes, "y", y, ends=ends, levels=across, signed=signed, log="y" in plot.log)
-    _along(axes, plot, at)
+    y, signed, cut = [point.y for point in everything], not panel.metric.startswith("utility/"), 0
     if panel.share:
-        top = max(0.05, *(point.y for point in everything))
+        top = max(0.05, *y)
         axes.set_ylim(-0.03 * top, 1.03 * top)
+    else:
+        whole = plot.band == "quantiles"
+        cut = scales.scale(axes, "y", y, ends=ends, levels=across, signed=signed, log="y" in plot.log, whole=whole)
+    _along(axes, plot, at)
     if written:
         _write(axes, [[point for point in some if point.x is not None] for some in found.values()], at, written)
     style.title(axes, panel.title)
-    axes.set_xlabel(naming.axis(plot.x))
+    axes.set_xlabel(naming.along(plot.x, panel.rows))
     named = "share of the runs" if panel.share else naming.axis(panel.metric)
     style.label_y(axes, f"variance of the {named}" if plot.statistic == "variance" else named)
+    bands = "Bands" if joined and plot.x in panel.rows[0].params else "Bars"
+    return [f"{bands} {CUT}"] * bool(cut) + [COINCIDE] * (joined and _coincide(axes, list(found.values()), at))
+
+
+def _coincide(axes: Axes, found: Sequence[Sequence[Point]], at: Mapping[float | str | None, float]) -> bool:
+    """Whether marks of two curves cannot be told apart."""
+    marks = [[scales.inside(axes, at[point.x], point.y) for point in some if point.x is not None] for some in found]
+    return any(
+        abs(x - other_x) < TOGETHER and abs(y - other_y) < TOGETHER
+        for one, other in combinations(marks, 2)
+        for x, y in one
+        for other_x, other_y in other
+    )
 
 
 def places(values: Sequence[float | str | None]) -> dict[float | str | None, float]:
@@ -113,11 +137,13 @@ def _curve(axes: Axes, here: Sequence[Point], x: Sequence[float], look: Look, *,
     y, low, high = ([getattr(point, name) for point in here] for name in ("y", "low", "high"))
     if joined:
         axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3)
-    for ranked, face in ((True, look.colour), (False, "white")):
+    for ranked, face, size in ((True, look.colour, 5.0), (False, "white", 6.5)):  # hollow marks are a rim around filled ones
         some = [index for index, point in enumerate(here) if point.row.ranked is ranked]
         if some:
-            marks: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markerfacecolor": face, "markersize": 5}
-            axes.plot([x[index] for index in some], [y[index] for index in some], linestyle="", zorder=4, **marks)
+            marks: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markerfacecolor": face, "markersize": size}
+            axes.plot(
+                [x[index] for index in some], [y[index] for index in some], linestyle="", zorder=4.5 if ranked else 4, **marks
+            )
     if all(map(math.isnan, low)):
         return
     if joined and len(x) > 1 and all(left < right for left, right in pairwise(x)):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dpbench.errors import Refused
+from dpbench.options import options_of
+from dpbench.registry import registry
 from dpbench.report.rows import Row
 
 AXES = {
@@ -39,6 +42,9 @@ AXES = {
     "time/cell_seconds": "seconds for all runs",
 }
 REFERENCES = {"no_privacy": "non-private fit", "mean_predictor": "mean predictor"}
+WORDLESS = ("true", "false", "none", "null", "inf", "nan")
+BRIEF = 50
+"""So many characters of help fit an axis."""
 COMPONENTS = ("mechanism", "model", "dataset")
 
 
@@ -47,6 +53,45 @@ def axis(name: str) -> str:
     if name.startswith("utility/excess_"):
         return f"{axis(name.replace('excess_', ''))}, less the non-private fit's"
     return AXES.get(name) or _plain(name.rpartition("/")[2].rpartition(".")[2])
+
+
+def along(key: str, rows: Iterable[Row]) -> str:
+    """A parameter of these rows in words: an option of a component in those of its one line of help, where they are few."""
+    kind, _, option = key.partition(".")
+    if key in AXES or not option:
+        return axis(key)
+    owners = dict.fromkeys(row.params[kind] for row in rows if key in row.params and kind in row.params)
+    helps = {_help(kind, owner, option) for owner in owners}
+    text = helps.pop() if len(helps) == 1 else ""
+    return f"{option}: {text}" if 0 < len(text) < BRIEF else axis(key)
+
+
+def _help(kind: str, name: str, option: str) -> str:
+    try:
+        found = options_of(registry().get(kind, name))
+    except Refused:  # the sweep may be another's, with plugins that are not here
+        return ""
+    return next((one.help for one in found if one.name == option), "")
+
+
+def short(names: Iterable[str]) -> dict[str, str]:
+    """Of each curve's name what tells it: of several options in words the words alone, unless two curves would agree."""
+    found = {name: _short(name) for name in names}
+    return found if len(set(found.values())) == len(found) else {name: name for name in found}
+
+
+def _short(name: str) -> str:
+    owner, _, rest = name.partition(" (")
+    inner, closed, more = rest.rpartition(")")
+    pairs = [part.partition("=") for part in inner.split(", ")]
+    if not closed or len(pairs) < 2 or not all(equals for _, equals, _ in pairs):
+        return name
+    return f"{owner}: {', '.join(value if _tells(value) else f'{key}={value}' for key, _, value in pairs)}{more}"
+
+
+def _tells(value: str) -> bool:
+    """Whether a value says what it is without the name of its option: a word."""
+    return value.replace("_", "").replace("-", "").isalpha() and value.lower() not in WORDLESS
 
 
 def reference(name: str) -> str:

@@ -31,8 +31,10 @@ def own(sweep: Sweep) -> Picture | None:
         return None
     subject = Subject.as_asked(sweep, sweep.preset.figure)
     rows, plot = subject.cells, subject.plot
-    title = plot.title or sweep.preset.title
-    says = f"{sweep.preset.title}: {sweep.preset.shows or 'as the paper draws it'}"
+    title, source = plot.title or sweep.preset.title, sweep.preset.title
+    if sweep.changed:
+        title, source = (f"after {text}, changed: {' '.join(sweep.changed)}" for text in (title, source))
+    says = f"{source}: {sweep.preset.shows or 'as the paper draws it'}"
     if plot.form == "lines":
         shown = panels(rows, plot)
         return subject.lines("figure", title, f"{says}; {_over(shown, plot)}.", plot, shown) if shown else None
@@ -185,14 +187,15 @@ def mean_ranks(subject: Subject) -> Picture | None:
     found = ranks(subject.rows)
     if found is None or len(found.datasets) < 2:
         return None
-    size = (max(4.0, style.CHARACTER * max(map(len, found.names)) + 2.0), 0.28 * len(found.names) + 0.5)
+    names = naming.short(found.names)
+    size = (max(4.0, style.CHARACTER * max(map(len, names.values())) + 2.0), 0.28 * len(found.names) + 0.5)
     figure, (axes,) = style.sheet(1, alone=size, among=size)
     for index, (name, rank) in enumerate(zip(found.names, found.mean_ranks, strict=True)):
         look = subject.looks[name]
         axes.plot([1, rank], [index, index], color="#CCCCCC", linewidth=1)
         axes.plot([rank], [index], color=look.colour, marker=look.mark, markersize=6, linestyle="")
         shift, side = ((7, 0), "left") if rank <= (1 + len(found.names)) / 2 else ((-7, 0), "right")
-        style.beside(axes, name, (rank, index), shift, ha=side, va="center", fontsize=8, bbox=PLAIN)
+        style.beside(axes, names[name], (rank, index), shift, ha=side, va="center", fontsize=8, bbox=PLAIN)
     handles: list[Artist] = []
     bar = "no critical difference: too few datasets for one"
     if found.critical is not None:
@@ -213,7 +216,7 @@ def mean_ranks(subject: Subject) -> Picture | None:
     )
     title = "Mean ranks over the datasets"
     rows = [row for row in subject.rows if row.ranked]
-    style.finish(figure, handles, title, foot(rows))
+    style.finish(figure, handles, title, foot(rows, f"{bar[0].upper()}{bar[1:]}."))
     return subject.picture("ranks", title, says, rows, figure)
 
 

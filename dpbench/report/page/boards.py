@@ -30,6 +30,11 @@ class Place:
         return self.row.metrics.get("privacy/epsilon_accounted")
 
     @property
+    def delta(self) -> float | None:
+        """The δ at which the accounted ε holds; 0 where it is pure."""
+        return None if self.accounted is None else self.row.metrics.get("privacy/delta", 0.0)
+
+    @property
     def epsilon(self) -> str:
         return self.epsilons[0] if len(self.epsilons) == 1 else f"{self.epsilons[0]} to {self.epsilons[-1]}"
 

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 from dpbench import __version__
 from dpbench.report.answer import answer
 from dpbench.report.bill import bill_of, whole
-from dpbench.report.note import METRICS_NOTE, SIMULATED
+from dpbench.report.note import METRICS_NOTE
 from dpbench.report.page.boards import Board, Place
 from dpbench.report.page.formats import NOTHING, Table, shown
+from dpbench.report.page.head import banners, heading, title_of
 from dpbench.report.page.sentences import in_short, question, standings
 from dpbench.report.rows import Row, broken, clipped, label
 from dpbench.report.statistics.paired import Comparison
 from dpbench.report.sweep import Sweep
+from dpbench.report.table import attack_columns
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -90,8 +92,11 @@ def page(sweep: Sweep, boards: Sequence[Board], tables: Sequence[Table], drawn: 
         title=title_of(sweep),
         version=__version__,
         sweep=sweep,
-        banners=_banners(sweep),
+        done=done,
+        controls=any(metric.startswith("attack/control/") for metric in attack_columns(done).values()),
+        banners=banners(sweep),
         question=question(sweep),
+        heading=heading(sweep),
         short=short,
         sentences=sentences if any(sentence not in short for sentence in sentences) else [],
         many=many,
@@ -112,29 +117,6 @@ def page(sweep: Sweep, boards: Sequence[Board], tables: Sequence[Table], drawn: 
     return text
 
 
-def title_of(sweep: Sweep) -> str:
-    """The paper's figure, or what was swept."""
-    if sweep.preset is not None:
-        return sweep.preset.title
-    axes = {kind: list(dict.fromkeys(row.params[kind] for row in sweep.rows)) for kind in ("mechanism", "model", "dataset")}
-    return " · ".join(", ".join(names) if len(names) <= 4 else f"{len(names)} {kind}s" for kind, names in axes.items())
-
-
-def _banners(sweep: Sweep) -> list[tuple[str, str]]:
-    """What a reader must know before any number."""
-    done = sweep.done
-    found = []
-    if sweep.synthetic:
-        drawn = dict.fromkeys(row.params["dataset"] for row in done if row.tags.get("dpbench.synthetic") == "true")
-        text = f"The rows of {', '.join(drawn)} were drawn and not collected: no number about them is about people."
-        found.append(("SYNTHETIC data", text))
-    if sweep.quick:
-        found.append(("A first look", "quick=true shrank this sweep: too few repeats to be evidence. Run it again without."))
-    if any(row.tags.get("dpbench.noise") == "simulation" for row in done):
-        found.append(("Simulated noise", SIMULATED))
-    return found
-
-
 def _board(board: Board) -> Shown:
     first = board.first.row
     levels: dict[float, list[Place]] = {}
@@ -147,8 +129,8 @@ def _board(board: Board) -> Shown:
             break
         here = places[:PLACES]
         lines += len(here)
-        accounted = here[0].accounted
-        kept.append(Level("none" if accounted is None else f"{accounted:.4g}", tuple(_line(place) for place in here)))
+        deltas = sorted({place.delta for place in places if place.delta is not None})
+        kept.append(Level(_level(here[0], deltas), tuple(_line(place, len(deltas) > 1) for place in here)))
     numbers = [(name, board.first.reference(key)) for name, key in _REFERENCES]
     references = ", ".join(f"{name} {_error(value)}" for name, value in numbers if value is not None)
     return Shown(
@@ -164,7 +146,15 @@ def _board(board: Board) -> Shown:
 _REFERENCES = (("the fit without privacy", "no_privacy"), ("predicting the mean for everybody", "mean_predictor"))
 
 
-def _line(place: Place) -> Mapping[str, Any]:
+def _level(first: Place, deltas: Sequence[float]) -> str:
+    """The accounted ε, and the δ at which it holds where that is not 0."""
+    if first.accounted is None:
+        return "none"
+    return f"{first.accounted:.4g}" + (f" at δ = {' or '.join(f'{delta:.4g}' for delta in deltas)}" if any(deltas) else "")
+
+
+def _line(place: Place, mixed: bool) -> Mapping[str, Any]:
+    """A place; with its own δ where its level has several."""
     row = place.row
     found = place.comparison
     claimed = f"{place.accounted:.4g}" if place.accounted is not None else ""
@@ -179,6 +169,7 @@ def _line(place: Place) -> Mapping[str, Any]:
         "best": place.best,
         "mechanism": label(row),
         "asked": "" if place.epsilon == claimed else place.epsilon,
+        "delta": f"{place.delta:.4g}" if mixed and place.delta is not None else "",
         "median": _error(place.utility()),
         "band": f"{_error(place.utility('p20'))} to {_error(place.utility('p80'))}",
         "lost": None if place.lost is None else 100 * place.lost,
@@ -200,6 +191,8 @@ def _apart(found: Comparison | None) -> str:
     p = "p < 0.0001" if found.corrected < 0.0001 else f"p = {found.corrected:.2g}"
     if found.separated:
         return f"yes, {p}"
+    if found.repeats < found.fewest:
+        return f"no: {found.repeats} repeat{'s' * (found.repeats > 1)}, at least {found.fewest} are needed"
     return f"no, {p}" + ("" if found.more_repeats is None else f"; {found.more_repeats:,} more repeats")
 
 

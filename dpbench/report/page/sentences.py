@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dpbench.report.page.boards import Board, Place
-from dpbench.report.rows import Row, label
+from dpbench.report.rows import Row, label, telling
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import IN_TARGET_UNITS
 
 FEW = 2
 """Up to so many sentences are the answer themselves; more of them are summed up."""
 
-SOUND = (
-    "Everything that a fit released is covered by its ε, by a proof that the ledger names: with other values in one row, no "
-    "release gets likelier by more than a factor of e^ε. A proof is its author's word; `python -m dpbench audit` tries it."
-)
+NOTHING_RAN = "Nothing ran, so nothing can be said"
+PURE = "no release gets likelier by more than a factor of e^ε"
+AT_DELTA = "no set of releases gets a probability above e^ε times its own plus δ"
 STANDINGS = {
     "NOT PRIVATE": (
         "Not private means not private: no ε covers these results, and whoever sees them may learn what single rows hold. They "
@@ -79,7 +78,8 @@ def _counted(sweep: Sweep, rows: Sequence[Row]) -> str:
         cells += f" of {len(sweep.rows)}"
     splits = _listed(_names(row.params["splits"] for row in rows))
     runs = sorted({len(row.detail.runs.get("repeat", ())) for row in _first_of_each(rows)} - {0})
-    each = f", each over {_listed([f'{count:,}' for count in runs], 'or')} runs" if runs else ""
+    many = "s" * (runs != [1])
+    each = f", each over {_listed([f'{count:,}' for count in runs], 'or')} run{many}" if runs else ""
     return f"{cells} {'have' if len(rows) > 1 else 'has'} a result{each} ({splits}). Cells on the same data share their splits."
 
 
@@ -99,6 +99,8 @@ def _measured(rows: Sequence[Row]) -> str:
 
 def in_short(sweep: Sweep, boards: Sequence[Board], sentences: Sequence[str]) -> list[str]:
     """The answer in at most three sentences, of which those about single problems may be two; the last says what is private."""
+    if not sweep.done:
+        return [nothing_ran(sweep)]
     standing = _standing(sweep.done)
     if 0 < len(sentences) <= FEW:
         return [*sentences, standing]
@@ -106,6 +108,13 @@ def in_short(sweep: Sweep, boards: Sequence[Board], sentences: Sequence[str]) ->
     if not levels:
         return [standing]
     return [_winners(levels), _nearness(boards), standing]
+
+
+def nothing_ran(sweep: Sweep) -> str:
+    """What is left to say of a sweep without a result: how many cells failed, and how many made no sense."""
+    counts = Counter(row.state for row in sweep.rows)
+    told = [f"{count} cell{'s' * (count > 1)} {state}" for state, count in counts.items()]
+    return f"{NOTHING_RAN}: {_listed(told)}." if told else f"{NOTHING_RAN}."
 
 
 def _winners(levels: Sequence[Sequence[Place]]) -> str:
@@ -149,10 +158,13 @@ def _nearness(boards: Sequence[Board]) -> str:
                 losses.setdefault(epsilon, []).append(lost)
     if not losses:
         return "No reference is recorded."
-    ends = [f"{_percent(statistics.median(losses[end]))} at ε = {end:g}" for end in _ends(losses)]
+    ends = [f"{_percent(statistics.median(losses[end]))} at ε = {end:g}{_over(len(losses[end]))}" for end in _ends(losses)]
     text = f"From the fit without privacy (0 %) to predicting the mean for everybody (100 %), the best stands at {_listed(ends)}"
-    text += f" (medians over {len(boards)} problems)" if len(boards) > 1 else ""
     return text + (f"; at {useless} of {total} it does no better than the mean." if useless else ".")
+
+
+def _over(problems: int) -> str:
+    return f" (median over {problems} problems)" if problems > 1 else ""
 
 
 def _ends(values: Iterable[float]) -> list[float]:
@@ -167,12 +179,19 @@ def _percent(share: float) -> str:
 def _standing(rows: Sequence[Row]) -> str:
     """How many cells are ranked, and why the others are not."""
     ranked = sum(row.ranked for row in rows)
-    others = Counter(
-        (row.params["mechanism"], row.guarantee if row.guarantee != "sound" else "LEAKS") for row in rows if not row.ranked
-    )
+    others: dict[str, list[Row]] = {}
+    for row in rows:
+        if not row.ranked:
+            others.setdefault(row.guarantee if row.guarantee != "sound" else "LEAKS", []).append(row)
     if not others:
         return f"All {len(rows)} cells are private, carry a proof and leak nothing." if len(rows) > 1 else "It carries a proof."
-    named = _listed([f"{name} is {word}" for name, word in others])
+    named = _listed(
+        [
+            f"{name} {'' if word.startswith('LEAKS') else 'is '}{word}"
+            for word, here in others.items()
+            for name in _told(here, rows)
+        ]
+    )
     if not ranked:
         return f"No cell may be released: {named}."
     return f"{ranked} of {len(rows)} cells are ranked: private, proven, and nothing leaked; {named}, and must not be released."
@@ -180,12 +199,40 @@ def _standing(rows: Sequence[Row]) -> str:
 
 def standings(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
     """Each guarantee that a cell of this sweep has, in plain words, with its mechanisms."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Row]] = {}
     for row in rows:
         for word in ["sound"] if row.ranked else [word for word in STANDINGS if word in row.guarantee] or ["LEAKS"]:
-            found.setdefault(word, []).append(label(row))
-    order = ["sound", *STANDINGS]
-    return [(word, _listed(_names(found[word])), STANDINGS.get(word, SOUND)) for word in order if word in found]
+            found.setdefault(word, []).append(row)
+    order = [word for word in ("sound", *STANDINGS) if word in found]
+    return [(word, _listed(_told(found[word], rows)), STANDINGS.get(word) or _sound(found[word])) for word in order]
+
+
+def _sound(rows: Sequence[Row]) -> str:
+    """What a proof promises: by ε alone where the price was pure, else by ε at a δ."""
+    pure = {row.metrics.get("privacy/delta", 0.0) == 0 for row in rows}
+    promise = f"{PURE} where its δ is 0, and elsewhere {AT_DELTA}" if len(pure) > 1 else PURE if True in pure else AT_DELTA
+    covered = "its ε" if pure == {True} else "its ε at its δ"
+    return (
+        f"Everything that a fit released is covered by {covered}, by a proof that the ledger names: with other values in one "
+        f"row, {promise}. A proof is its author's word; `python -m dpbench audit` tries it."
+    )
+
+
+def _told(here: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+    """The mechanisms of these cells; one that has other cells too with what tells these from them."""
+    own = {id(row) for row in here}
+    words = {"model": "with ", "dataset": "on ", **{key: f"with {key} = " for key in telling(rows)}, "epsilon": "at ε = "}
+    told = []
+    for name in _names(label(row) for row in here):
+        mine = [row for row in here if label(row) == name]
+        rest = [row for row in rows if label(row) == name and id(row) not in own]
+        apart = [key for key in words if not {row.params.get(key) for row in mine} & {row.params.get(key) for row in rest}]
+        if rest and apart:
+            name += f" {words[apart[0]]}{_listed(_names(row.params.get(apart[0], '') for row in mine))}"
+        elif rest:
+            name += f" in {len(mine)} of {len(mine) + len(rest)} cells"
+        told.append(name)
+    return told
 
 
 def _names(names: Iterable[str]) -> list[str]:

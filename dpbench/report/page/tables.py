@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpbench.privacy.ledger import UNPROVEN_NOISE
 from dpbench.report.page.boards import Board, Place
 from dpbench.report.page.formats import Cell, Table
-from dpbench.report.rows import Row, label
+from dpbench.report.rows import Row, label, reasons
 from dpbench.report.sweep import Sweep
 from dpbench.report.table import attack_columns
 
@@ -35,28 +35,34 @@ def summary(rows: Sequence[Row]) -> Table:
 def leaderboard(boards: Sequence[Board]) -> Table:
     """One line a place, the problems below each other."""
     names = list(boards[0].problem) if boards else []
-    header = (*names, "metric", "epsilon accounted", "rank", "mechanism", "epsilon", "median", "p20", "p80", "no privacy")
-    header += ("mean only", "guarantee")
+    header = (*names, "data", "metric", "epsilon accounted", "delta", "rank", "mechanism", "epsilon", "median", "p20", "p80")
+    header += ("no privacy", "mean only", "guarantee")
     rows = tuple((*_problem(board), *_placed(place)) for board in boards for place in board.places)
     return Table("leaderboard", "Cells by their median error; without a rank: not private, not proven, or leaking", header, rows)
 
 
 def _problem(board: Board) -> tuple[str, ...]:
-    return tuple(board.problem.values())
+    return (*board.problem.values(), _data([place.row for place in board.places]))
+
+
+def _data(rows: Sequence[Row]) -> str:
+    """Whether their data was drawn or collected."""
+    return " and ".join(sorted({"synthetic" if row.tags.get("dpbench.synthetic") == "true" else "real" for row in rows}))
 
 
 def _placed(place: Place) -> tuple[Cell, ...]:
     numbers = (place.utility(), place.utility("p20"), place.utility("p80"))
     references = (place.reference("no_privacy"), place.reference("mean_predictor"))
     row = place.row
-    return (row.primary, place.accounted, place.rank, label(row), place.epsilon, *numbers, *references, row.guarantee)
+    what = (row.primary, place.accounted, place.delta, place.rank, label(row), place.epsilon)
+    return (*what, *numbers, *references, row.guarantee)
 
 
 def comparisons(boards: Sequence[Board]) -> Table:
     """Each ranked cell against the best at the same accounted ε, paired over the repeats."""
     names = list(boards[0].problem) if boards else []
-    header = (*names, "metric", "epsilon accounted", "best", "other", "repeats", "shift", "low", "high", "p (Holm)")
-    header += ("separated", "more repeats")
+    header = (*names, "data", "metric", "epsilon accounted", "best", "other", "repeats", "shift", "low", "high", "p (Holm)")
+    header += ("separated", "fewest repeats", "more repeats")
     rows: list[tuple[Cell, ...]] = []
     for board in boards:
         for place in board.places:
@@ -64,8 +70,9 @@ def comparisons(boards: Sequence[Board]) -> Table:
             if found is not None:
                 what = (place.row.primary, place.accounted, label(found.first), label(found.second), found.repeats)
                 apart = "yes" if found.separated else "no"
-                numbers = (found.shift, _finite(found.low), _finite(found.high), found.corrected, apart, found.more_repeats)
-                rows.append((*_problem(board), *what, *numbers))
+                numbers = (found.shift, _finite(found.low), _finite(found.high), found.corrected)
+                more = found.more_repeats if found.repeats >= found.fewest else None
+                rows.append((*_problem(board), *what, *numbers, apart, found.fewest, more))
     return Table("comparisons", "How much worse than the best at the same accounted epsilon", header, tuple(rows))
 
 
@@ -80,7 +87,8 @@ def ledger(rows: Sequence[Row]) -> Table:
     for row in rows:
         if row.done:
             groups.setdefault((label(row), row.params["model"], row.params["dataset"]), []).append(row)
-    header = ("mechanism", "model", "dataset", "query", "noise", "scale", "cost", "neighbours", "proven", "proof or reason")
+    asked = ("query", "noise", "scale", "cost", "neighbours", "proven", "proof or reason")
+    header = ("mechanism", "model", "dataset", "data", *asked)
     lines: list[tuple[Cell, ...]] = []
     for names, here in groups.items():
         ends = [min(here, key=lambda row: row.epsilon), max(here, key=lambda row: row.epsilon)]
@@ -91,10 +99,15 @@ def ledger(rows: Sequence[Row]) -> Table:
             scale = _range(_scales(entries))
             cost = _costs([entry.get("cost") or {} for entry in entries])
             proven = "yes" if all(entry.get("sound") for entry in entries) else "NO"
-            noise = str(first.get("noise") or "none")
-            told = (str(first.get("query", "")), noise, scale, cost, NEIGHBOURS.get(neighbours, neighbours), proven)
-            lines.append((*names, *told, str(first.get("proof", ""))))
+            told = (str(first.get("query", "")), _noise(first), scale, cost, NEIGHBOURS.get(neighbours, neighbours), proven)
+            lines.append((*names, _data(here), *told, str(first.get("proof", ""))))
     return Table("ledger", "What was asked of the rows, and what each answer cost", header, tuple(lines))
+
+
+def _noise(entry: Mapping[str, Any]) -> str:
+    """The law; a mechanism that draws noise of its own claims a price for it, and what is revealed has neither."""
+    drawn = (entry.get("cost") or {}).get("kind", "none") != "none"
+    return str(entry.get("noise") or ("its own" if drawn else "none"))
 
 
 def _paired(ledgers: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -131,31 +144,26 @@ def _costs(costs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def leaks(rows: Sequence[Row]) -> Table:
-    """What reached a result unpaid, and why."""
+    """What reached a result unpaid, and why. Noise without a proof is no leak: it stands in the ledger."""
     found: dict[tuple[str, str, str], int] = {}
     for row in rows:
-        for what, why in _reasons(row) if row.done else []:
-            key = (label(row), what, why)
-            found[key] = found.get(key, 0) + 1
+        for what, why in reasons(row) if row.done else []:
+            if what != UNPROVEN_NOISE.what:
+                key = (label(row), what, why)
+                found[key] = found.get(key, 0) + 1
     lines = tuple((*key, count) for key, count in found.items())
     return Table("leaks", "What reached the result without being paid for", ("mechanism", "leak", "why", "cells"), lines)
-
-
-def _reasons(row: Row) -> list[tuple[str, str]]:
-    """Each leak with its reason, which may hold semicolons of its own."""
-    names = [re.escape(name) for name in row.tags.get("dpbench.leaks", "").split(",") if name]
-    parts = re.split(f"(?:^|; )({'|'.join(names)}): ", row.tags.get("dpbench.leaks_why", "")) if names else []
-    return list(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def attacks(rows: Sequence[Row]) -> Table:
     """What each attack found, what can be guessed without the release, and the cap."""
     attacked = [row for row in rows if row.done and row.params["attack"] != "none"]
     columns = attack_columns(attacked)
-    header = ("attack", "model", "dataset", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
+    header = ("attack", "model", "dataset", "data", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
     lines = tuple(
         (
             *(row.params[key] for key in ("attack", "model", "dataset")),
+            _data([row]),
             label(row),
             row.params["epsilon"],
             row.metrics.get("privacy/epsilon_accounted"),
@@ -170,17 +178,18 @@ def attacks(rows: Sequence[Row]) -> Table:
 
 def health(rows: Sequence[Row]) -> Table:
     """What did not go as it should: the smallest and the largest number over a mechanism's cells, where it is not zero."""
-    found: dict[tuple[str, str, str], list[float]] = {}
+    found: dict[tuple[str, str, str, str], list[float]] = {}
     for row in rows:
         for name, value in row.metrics.items():
             if name.startswith("health/"):
-                found.setdefault((row.params["mechanism"], row.params["model"], name.removeprefix("health/")), []).append(value)
+                key = (row.params["mechanism"], row.params["model"], _data([row]), name.removeprefix("health/"))
+                found.setdefault(key, []).append(value)
     lines = tuple(
         (*key, min(values), max(values), sum(value != 0 for value in values), len(values))
         for key, values in found.items()
         if any(values)
     )
-    header = ("mechanism", "model", "what", "smallest", "largest", "in cells", "of")
+    header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
     return Table("health", "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on", header, lines)
 
 
