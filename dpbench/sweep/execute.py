@@ -85,7 +85,7 @@ def execute(plan: Plan, config: Mapping[str, Any], *, sweep: bool, command: Sequ
         key = plan.key if preset is None else digest([plan.key, preset.name])
         tags = {"dpbench.command": text, "dpbench.quick": str(config["quick"]).lower()}
         tags |= {"dpbench.preset": preset.name} if preset is not None else {}
-        known = not plan.to_run and writer.has_sweep(key)
+        known = sweep and not plan.to_run and writer.repeated(key)
         with _whole(store):
             running = f"`{text}`\n\nStill running."
             parent = writer.open_sweep(key, _title(plan, preset), tags, running) if sweep and not known else None
@@ -198,10 +198,11 @@ def _without_password(argument: str) -> str:
 
 def _title(plan: Plan, preset: Preset | None) -> str:
     cells = plan.cells
+    counted = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
     if preset is not None:
-        return f"{preset.name}, {len(cells)} cells"
+        return f"{preset.name}, {counted}"
     axes = [sorted({planned.params[kind] for planned in cells}) for kind in ("mechanism", "model", "dataset")]
-    return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {len(cells)} cells"
+    return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {counted}"
 
 
 def _close(writer: Writer, sweep: Sweep, pages: str) -> None:

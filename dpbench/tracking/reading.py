@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RECORDS = "records.parquet"
 PRESET = "preset.json"
+ASKED_AGAIN = "dpbench.asked_again"
+"""When, in milliseconds, a sweep was asked for that had been recorded before."""
 ENOUGH = 6
 """So many characters of a run id name it."""
 NAMED = 10
@@ -67,14 +69,14 @@ class Stored:
 
 def read_sweep(store: Store, asked: str | None = None) -> Sweep:
     """A finished sweep: the newest, or the newest that goes by this run id (its beginning is enough), or by a preset's name."""
-    for run in _sweeps(store):
+    for run in _finished(store):
         name = run.data.tags.get("dpbench.preset")
         if asked is None or name == asked or (len(asked) >= ENOUGH and run.info.run_id.startswith(asked)):
             sweep = _read(store, run)
             if sweep is not None:
                 return sweep
     what = f"no finished sweep {asked!r}" if asked else "no finished sweep"
-    known = list(dict.fromkeys(run.data.tags.get("dpbench.preset", "") or run.info.run_id for run in _sweeps(store)))
+    known = list(dict.fromkeys(run.data.tags.get("dpbench.preset", "") or run.info.run_id for run in _finished(store)))
     cut = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
     more = f" Known: {', '.join(known[:NAMED])}{cut}." if known else ""
     if asked and len(asked) < ENOUGH:
@@ -85,7 +87,7 @@ def read_sweep(store: Store, asked: str | None = None) -> Sweep:
 def preset_sweeps(store: Store) -> dict[str, Sweep]:
     """Of every preset, the newest finished sweep: as the preset says rather than changed, whole rather than quick."""
     found: dict[str, Sweep] = {}
-    for run in _sweeps(store):
+    for run in _finished(store):
         name = run.data.tags.get("dpbench.preset")
         sweep = _read(store, run) if name and (name not in found or _short_of_it(found[name]) > 0) else None
         if name and sweep is not None and (name not in found or _short_of_it(sweep) < _short_of_it(found[name])):
@@ -98,16 +100,21 @@ def _short_of_it(sweep: Sweep) -> int:
     return 2 * bool(sweep.changed) + sweep.quick
 
 
-def _sweeps(store: Store) -> Iterator[Run]:
-    """The experiment's finished sweeps, the newest first; one with failed cells is finished too."""
+def sweeps(store: Store) -> list[Run]:
+    """The experiment's sweeps, whatever became of them, the one that was asked for last first."""
+    found: list[Run] = []
     token: str | None = None
-    newest = ["attributes.start_time DESC"]
     while True:
-        page = store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'sweep'", order_by=newest, page_token=token)
-        yield from (run for run in page if run.info.status in ("FINISHED", "FAILED"))
+        page = store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'sweep'", page_token=token)
+        found += page
         token = page.token
         if not token:
-            return
+            return sorted(found, key=lambda run: -int(run.data.tags.get(ASKED_AGAIN, run.info.start_time)))
+
+
+def _finished(store: Store) -> Iterator[Run]:
+    """Those that came to their end; one with failed cells did."""
+    return (run for run in sweeps(store) if run.info.status in ("FINISHED", "FAILED"))
 
 
 def _read(store: Store, run: Run) -> Sweep | None:

@@ -20,6 +20,7 @@ from urllib.request import ProxyHandler, build_opener
 from dpbench.errors import Refused
 from dpbench.tracking.address import without_login
 from dpbench.tracking.opening import missing, tidy
+from dpbench.tracking.reading import sweeps
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.view import link, save_view, sweep_link
 
@@ -87,11 +88,10 @@ def serving(uri: str, port: int) -> Iterator[Server]:
 
 def newest_sweep(store: Store) -> str | None:
     """The newest sweep, if there is one; an experiment without cells has nothing to show and is refused."""
-    newest = ["attributes.start_time DESC"]
     if not store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'cell'", max_results=1):
         raise missing(store.uri, f"are no runs of the experiment {store.experiment!r}")
-    sweeps = store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'sweep'", max_results=1, order_by=newest)
-    return str(sweeps[0].info.run_id) if sweeps else None
+    found = sweeps(store)
+    return str(found[0].info.run_id) if found else None
 
 
 def _free_port(first: int) -> int:

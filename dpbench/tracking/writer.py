@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from dpbench.bench.record import Record
 from dpbench.report.rows import Detail
 from dpbench.tracking.files import write_files
-from dpbench.tracking.reading import Stored
+from dpbench.tracking.reading import ASKED_AGAIN, Stored
 from dpbench.tracking.store import Store
 from dpbench.tracking.view import colour
 
@@ -88,10 +88,13 @@ class Writer:
         own = {"dpbench.kind": "sweep", "dpbench.sweep_key": sweep_key, NOTE: shortened(note)}
         return str(self._begin(name, {**tags, **own}, _now()).info.run_id)
 
-    def has_sweep(self, sweep_key: str) -> bool:
-        """Whether a sweep of just these cells was finished before."""
+    def repeated(self, sweep_key: str) -> bool:
+        """Whether a sweep of just these cells was finished before: then it is the newest again."""
         query = f"tags.`dpbench.kind` = 'sweep' and tags.`dpbench.sweep_key` = '{sweep_key}' and attributes.status = 'FINISHED'"
-        return next(self._search(query), None) is not None
+        found = next(self._search(query), None)
+        if found is not None:
+            self._client.set_tag(found.info.run_id, ASKED_AGAIN, str(_now()))
+        return found is not None
 
     def write(self, record: Record, parent: str | None) -> str:
         """Write one cell; the id of its run."""

@@ -263,7 +263,7 @@ def test_a_cell_that_fails_is_recorded_and_costs_nobody_else(home: Any, broken: 
     assert failed.data.metrics == {}
     (parent,) = home.runs("sweep")
     assert parent.info.status == "FAILED"
-    assert "1 cells failed; see plan.csv." in parent.data.tags["mlflow.note.content"]
+    assert "1 cell failed; see plan.csv." in parent.data.tags["mlflow.note.content"]
     with (artifacts(parent) / "plan.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["state"], row["mechanism"], row["epsilon"]) for row in rows] == [

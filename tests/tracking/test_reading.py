@@ -107,6 +107,16 @@ def test_a_preset_as_it_is_stands_before_a_newer_one_that_was_changed(store: Sto
     assert preset_sweeps(store)["zhang2012/fig6"].changed == []
 
 
+def test_a_sweep_that_is_asked_for_again_is_the_newest_again(store: Store, uri: str) -> None:
+    grid = {"model": "linear", "mechanism": "fm", "dataset.attributes": ("alcohol",)}
+    run(uri, epsilon=[6, 7], **grid)
+    first = read_sweep(store).run_id
+    run(uri, epsilon=[8, 9], **grid)
+    assert read_sweep(store).run_id != first
+    run(uri, epsilon=[6, 7], **grid)
+    assert read_sweep(store).run_id == first
+
+
 def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
     from dpbench.bench.record import Record
 
