@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,37 @@ from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.query import Query
 from dpbench.registry import registry
+from dpbench.sweep.store import register
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Components are found anew, and none that this test brought is known to those that follow."""
+    registry.cache_clear()
+    register.cache_clear()
+    yield
+    registry.cache_clear()
+    register.cache_clear()
+
+
+@pytest.fixture
+def drop_in(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts the source of a plugin into the folder that plugins are looked for in."""
+
+    def put(source: str) -> None:
+        (tmp_path / "dropped_in.py").write_text(textwrap.dedent(source))
+        monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(tmp_path))
+
+    return put
+
+
+@pytest.fixture
+def alone(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder, and no plugins, stores or settings from outside."""
+    for name in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "MLFLOW_TRACKING_URI", "HYDRA_FULL_ERROR"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
 
 
 class Repeated(Sample):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dpbench.report.preset import Preset
 from dpbench.report.rows import Row
@@ -24,8 +23,6 @@ class Sweep:
     """Whether ``quick=true`` shrank it: a first look, and no evidence."""
     run_id: str = ""
     """The parent run, where it is recorded."""
-    tags: Mapping[str, str] = field(default_factory=dict)
-    """The parent's tags."""
 
     @property
     def done(self) -> list[Row]:

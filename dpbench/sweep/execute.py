@@ -109,7 +109,7 @@ def execute(plan: Plan, config: Mapping[str, Any], *, sweep: bool, command: Sequ
             view = save_view(store)
             if parent:
                 pages = links(store.experiment_id, parent, view, "report/report.html")
-                _close(writer, Sweep(tuple(rows), text, preset, bool(config["quick"]), parent, tags), pages)
+                _close(writer, Sweep(tuple(rows), text, preset, bool(config["quick"]), parent), pages)
         return Outcome(tuple(rows), store.shown, tuple(records.values()))
 
 

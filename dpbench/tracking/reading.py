@@ -132,8 +132,8 @@ def _read(store: Store, run: Run) -> Sweep | None:
     rows = tuple(_row(record, detail) for record in pyarrow.parquet.read_table(path).to_pylist())
     described = _artifact(store.uri, home, PRESET)
     preset = Preset.of(json.loads(described.read_text(encoding="utf-8"))) if described else None
-    tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.")}
-    return Sweep(rows, tags.get("dpbench.command", ""), preset, tags.get("dpbench.quick") == "true", run.info.run_id, tags)
+    tags = run.data.tags
+    return Sweep(rows, tags.get("dpbench.command", ""), preset, tags.get("dpbench.quick") == "true", run.info.run_id)
 
 
 def _row(record: Mapping[str, Any], detail: Callable[[str], Detail]) -> Row:

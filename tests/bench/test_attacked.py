@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,8 @@ from dpbench.attack import advantage_cap
 from dpbench.bench import unit as unit_module
 from dpbench.bench.summary import record_of
 from dpbench.bench.unit import run_unit
-from dpbench.registry import registry
 from dpbench.sweep.grid import loaded
 from dpbench.sweep.plan import Plan, plan
-from dpbench.sweep.store import register
 
 GRID = ("dataset=census", "dataset.sample_n=300", "splits.repeats=2", "splits.folds=2")
 
@@ -46,14 +42,8 @@ EMPTY = '''
 
 
 @pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    (tmp_path / "empty.py").write_text(textwrap.dedent(EMPTY))
-    monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(tmp_path))
-    registry.cache_clear()
-    register.cache_clear()
-    yield
-    registry.cache_clear()
-    register.cache_clear()
+def empty(drop_in: Callable[[str], None]) -> None:
+    drop_in(EMPTY)
 
 
 def run(found: Plan) -> dict[tuple[str, str, str], Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,15 +20,8 @@ Say = Callable[[str], tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """An empty folder, and nothing from outside or for the tests that follow."""
-    for name in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "MLFLOW_TRACKING_URI", "HYDRA_FULL_ERROR"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    yield
-    registry.cache_clear()
-    register.cache_clear()
+def _elsewhere(alone: None) -> None:
+    """Nothing from outside, and nothing for the tests that follow."""
 
 
 @pytest.fixture

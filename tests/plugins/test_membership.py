@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from dpbench.registry import registry
 from dpbench.streams import stream
 from dpbench.sweep.grid import loaded
 from dpbench.sweep.plan import plan
-from dpbench.sweep.store import register
 
 PLANTED = '''
     from dataclasses import dataclass
@@ -53,14 +50,8 @@ FEW = ("dataset=gaussian", "dataset.n=80", "dataset.noise=1", "splits.folds=2", 
 
 
 @pytest.fixture
-def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    (tmp_path / "planted.py").write_text(textwrap.dedent(PLANTED))
-    monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(tmp_path))
-    registry.cache_clear()
-    register.cache_clear()
-    yield
-    registry.cache_clear()
-    register.cache_clear()
+def planted(drop_in: Callable[[str], None]) -> None:
+    drop_in(PLANTED)
 
 
 def records(*overrides: str) -> list[Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,15 +83,8 @@ class Home:
 
 
 @pytest.fixture(autouse=True)
-def _undone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No plugins, stores or settings from outside, and none for the tests that follow."""
-    for name in ("DPBENCH_PLUGINS_DIR", "MLFLOW_TRACKING_URI", "DPBENCH_DISABLE_PLUGINS", "HYDRA_FULL_ERROR"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    yield
-    registry.cache_clear()
-    register.cache_clear()
+def _undone(alone: None) -> None:
+    """Nothing from outside, and nothing for the tests that follow."""
 
 
 @pytest.fixture(scope="session")
