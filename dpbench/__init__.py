@@ -11,18 +11,19 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from dpbench.attack import Attack
-    from dpbench.dataset import Dataset
-    from dpbench.fit import Fit
-    from dpbench.hooks import hookimpl
-    from dpbench.mechanism import Mechanism, OneRunMechanism
-    from dpbench.model import Model
-    from dpbench.options import option
-    from dpbench.release import load_release
-    from dpbench.sweep.api import sweep
+from dpbench.base.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from dpbench.base.options import option
+    from dpbench.contracts.attack import Attack
+    from dpbench.contracts.dataset import Dataset
+    from dpbench.contracts.fit import Fit
+    from dpbench.contracts.hooks import hookimpl
+    from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
+    from dpbench.contracts.model import Model
+    from dpbench.releases.release_file import load_release
+    from dpbench.sweeps.python_api import sweep
+
 __all__ = [
     "Attack",
     "Dataset",
@@ -38,21 +39,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Attack": "dpbench.attack",
-    "Fit": "dpbench.fit",
-    "Dataset": "dpbench.dataset",
-    "Mechanism": "dpbench.mechanism",
-    "Model": "dpbench.model",
-    "OneRunMechanism": "dpbench.mechanism",
-    "hookimpl": "dpbench.hooks",
-    "load_release": "dpbench.release",
-    "option": "dpbench.options",
+    "Attack": "dpbench.contracts.attack",
+    "Fit": "dpbench.contracts.fit",
+    "Dataset": "dpbench.contracts.dataset",
+    "Mechanism": "dpbench.contracts.mechanism",
+    "Model": "dpbench.contracts.model",
+    "OneRunMechanism": "dpbench.contracts.mechanism",
+    "hookimpl": "dpbench.contracts.hooks",
+    "load_release": "dpbench.releases.release_file",
+    "option": "dpbench.base.options",
+    "sweep": "dpbench.sweeps.python_api",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "sweep":  # the package is callable: see its __init__
-        return import_module("dpbench.sweep")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

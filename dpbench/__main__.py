@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from dpbench.errors import Refused, Unfinished
+from dpbench.base.errors import Refused, Unfinished
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answer(arguments: list[str]) -> int:
     if _is_for_hydra(arguments):
-        code: int = import_module("dpbench.sweep.app").main(arguments)
+        code: int = import_module("dpbench.sweeps.hydra.app").main(arguments)
         return code
     from dpbench.cli.main import run
 

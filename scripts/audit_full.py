@@ -29,17 +29,17 @@ import cases  # noqa: E402
 import faults  # noqa: E402
 
 import dpbench  # noqa: E402
-from dpbench.bench.unit import one_thread  # noqa: E402
-from dpbench.privacy.audit.auditing import Audit, at_pair, audit  # noqa: E402
-from dpbench.privacy.audit.certificate import Claim, Scores, certify  # noqa: E402
-from dpbench.privacy.audit.greybox import Subject  # noqa: E402
-from dpbench.privacy.audit.neighbours import Pairs, ones_to_zeros  # noqa: E402
-from dpbench.privacy.audit.plan import Plan  # noqa: E402
-from dpbench.privacy.audit.small import geometries, geometry  # noqa: E402
-from dpbench.privacy.audit.statistical import weights  # noqa: E402
-from dpbench.privacy.cost import Gdp, Pure  # noqa: E402
+from dpbench.accounting.costs import Gdp, Pure  # noqa: E402
+from dpbench.audit.auditing import Audit, at_pair, audit  # noqa: E402
+from dpbench.audit.certificate import ClaimedPrivacy, Scores, certify  # noqa: E402
+from dpbench.audit.example_geometries import geometries, geometry  # noqa: E402
+from dpbench.audit.neighbours import Pairs, ones_to_zeros  # noqa: E402
+from dpbench.audit.replays import AuditSubject  # noqa: E402
+from dpbench.audit.settings import AuditSettings  # noqa: E402
+from dpbench.audit.statistical import weights  # noqa: E402
+from dpbench.cells.work_unit import one_thread  # noqa: E402
 from dpbench.privacy.ledger import Budget  # noqa: E402
-from dpbench.registry import registry  # noqa: E402
+from dpbench.registry.lookup import registry  # noqa: E402
 
 SLOW = ("lasso", "elastic_net")
 """Models that cost a convex program a run: fewer runs, on one geometry."""
@@ -91,7 +91,7 @@ def build(kind: str, name: str, **options: Any) -> Any:
 
 
 def tried(mechanism: Any, model: Any, table: Any, epsilon: float = 1.0, **plan: Any) -> Audit:
-    return audit(mechanism, model, Budget(epsilon, 1e-6, mechanism.counted()), table, Plan(**plan))
+    return audit(mechanism, model, Budget(epsilon, 1e-6, mechanism.counted()), table, AuditSettings(**plan))
 
 
 # -- the sections ----------------------------------------------------------------------------------------------------
@@ -199,8 +199,10 @@ def null_control() -> Section:
     row = ones_to_zeros(table).first
     alarms = 0
     for seed in range(repetitions):
-        subject = Subject(build("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), table, 8, seed)
-        found = at_pair(subject, Pairs(row, row, ("null",)), Claim(0.0, 0.0), Plan(runs=400, pairs=1, seed=seed))
+        subject = AuditSubject(build("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), table, 8, seed)
+        found = at_pair(
+            subject, Pairs(row, row, ("null",)), ClaimedPrivacy(0.0, 0.0), AuditSettings(runs=400, pairs=1, seed=seed)
+        )
         alarms += any(fit.violated for fit in found.fits) or any(one.epsilon > 0 for one in found.certificates)
     chance = stats.binom.sf(most, repetitions, 0.01)
     line = (
@@ -216,9 +218,9 @@ def calibration() -> Section:
     for runs in (10_000, 100_000, 1_000_000):
         generator = np.random.default_rng(runs)
         numbers = generator.laplace(size=(2, runs, 1))
-        pure = certify(Scores(numbers[0], numbers[1] + 1, ("x",)), Claim.of([Pure(1.0)], 0.0), 0.05)
+        pure = certify(Scores(numbers[0], numbers[1] + 1, ("x",)), ClaimedPrivacy.of([Pure(1.0)], 0.0), 0.05)
         numbers = generator.standard_normal((2, runs, 1))
-        normal = certify(Scores(numbers[0], numbers[1] + 1, ("x",)), Claim.of([Gdp(1.0)], 1e-6), 0.05)
+        normal = certify(Scores(numbers[0], numbers[1] + 1, ("x",)), ClaimedPrivacy.of([Gdp(1.0)], 1e-6), 0.05)
         holds &= pure.epsilon <= 1.0 and (normal.mu or 0.0) <= 1.0
         lines += [f"| Laplace, ε = 1 | {runs:,} | {pure.epsilon:.3f} |", f"| normal, μ = 1 | {runs:,} | {normal.mu:.3f} |"]
     return Section("How near the statistics come, at 95 % confidence", tuple(lines), holds)
@@ -227,7 +229,7 @@ def calibration() -> Section:
 def speed() -> Section:
     """100,000 releases of FM at 13 coefficients."""
     model = build("model", "linear")
-    subject = Subject(build("mechanism", "fm", sensitivity="tight"), model, Budget(1.0, 1e-6, "pure"), geometry(model, 12))
+    subject = AuditSubject(build("mechanism", "fm", sensitivity="tight"), model, Budget(1.0, 1e-6, "pure"), geometry(model, 12))
     start = time.perf_counter()
     count = len(weights(subject, subject.filling, 100_000, "speed"))
     seconds = time.perf_counter() - start

@@ -57,10 +57,10 @@ def main() -> int:
 
 def fits() -> tuple[float, float]:
     """Seconds of one whole work unit set, and of 50 bare products of its table."""
-    from dpbench.bench.sources import source_of
-    from dpbench.bench.unit import one_thread, run_unit
-    from dpbench.sweep.grid import loaded
-    from dpbench.sweep.plan import plan
+    from dpbench.cells.loading import source_of
+    from dpbench.cells.work_unit import one_thread, run_unit
+    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.plan import plan
 
     # 12 features and the target: 13 columns
     grid = ["dataset=gaussian", "dataset.n=370000", "dataset.d=12", "mechanism=fm", "model.intercept=false"]
@@ -87,9 +87,9 @@ def sweep(cells: int) -> tuple[float, float]:
     import pandas  # noqa: F401  start-up
     from mlflow.entities import Metric, Param
 
-    from dpbench.sweep.execute import execute
-    from dpbench.sweep.grid import loaded
-    from dpbench.sweep.plan import plan
+    from dpbench.sweeps.execution import execute
+    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.plan import plan
     from dpbench.tracking.store import open_store
 
     epsilons = ",".join(f"{0.01 * (index + 1):.2f}" for index in range(cells))

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbench.base.options import Option, options_of
 from dpbench.data.geometry import Geometry
-from dpbench.options import Option, options_of
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 ROOT = Path(__file__).parents[1]
 PAGE, README = ROOT / "docs" / "mechanisms.md", ROOT / "README.md"

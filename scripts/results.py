@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from dpbench import __version__
-from dpbench.errors import Refused
+from dpbench.base.errors import Refused
+from dpbench.base.version import __version__
+from dpbench.experiments.presets import Experiment, chosen, experiments
 from dpbench.report.figures.pictures import own
 from dpbench.report.figures.style import save, styled
-from dpbench.sweep.presets import Experiment, chosen, experiments
-from dpbench.tracking.reading import read_sweep
 from dpbench.tracking.store import Store, open_store
+from dpbench.tracking.sweep_reader import read_sweep
 
 HERE = Path(__file__).resolve().parent.parent
 RESULTS = HERE / "docs" / "results"

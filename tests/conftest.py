@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from dpbench.data.geometry import Geometry
+from dpbench.data.moments import Moments
+from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import Moments, Sample, WholeSample
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.query import Query
-from dpbench.registry import registry
-from dpbench.sweep.store import register
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.hydra.config_groups import register
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpbench.errors import Refused, unknown
+from dpbench.base.errors import Refused, unknown
 
 if TYPE_CHECKING:
+    from dpbench.contracts.mechanism import Mechanism
+    from dpbench.contracts.model import Model
     from dpbench.data.geometry import Geometry
-    from dpbench.mechanism import Mechanism
-    from dpbench.model import Model
     from dpbench.privacy.ledger import Budget
 
     Subject = tuple[Mechanism, Model, Budget, Geometry]
@@ -31,9 +31,9 @@ def command(overrides: tuple[str, ...]) -> int:
     are made up; dataset=wine takes that table's public geometry, and none of its rows. audit.runs, audit.pairs,
     audit.confidence and audit.rows set how much is tried. The exit code is 1 where a claim was found to be false.
     """
-    from dpbench.bench.unit import one_thread
-    from dpbench.privacy.audit.auditing import audit
-    from dpbench.privacy.audit.telling import CAVEAT, told
+    from dpbench.audit.auditing import audit
+    from dpbench.audit.wording import CAVEAT, told
+    from dpbench.cells.work_unit import one_thread
 
     plan, kept, with_dataset = _read(overrides)
     failed = 0
@@ -50,13 +50,13 @@ def command(overrides: tuple[str, ...]) -> int:
 
 def _read(overrides: Sequence[str]) -> tuple[Any, list[str], bool]:
     """How to audit, what is for the configuration, and whether a dataset is named."""
-    from dpbench.privacy.audit.plan import Plan
-    from dpbench.sweep.grid import parse
+    from dpbench.audit.settings import AuditSettings
+    from dpbench.sweeps.grid import parse
 
     own: dict[str, Any] = {}
     kept: list[str] = []
     groups: set[str] = set()
-    known = [item.name for item in fields(Plan) if item.name != "seed"]
+    known = [item.name for item in fields(AuditSettings) if item.name != "seed"]
     for text, axis in zip(overrides, parse(overrides), strict=True):
         group, _, name = axis.key.partition(".")
         groups.add(group)
@@ -76,16 +76,16 @@ def _read(overrides: Sequence[str]) -> tuple[Any, list[str], bool]:
         raise Refused("An audit must say what is audited, as in mechanism=fm. Got no mechanism=….")
     if own.get("level") == "none":
         raise Refused("audit.level=none audits nothing. It must be one of replay, component, release, all.")
-    return Plan(**own), kept, "dataset" in groups
+    return AuditSettings(**own), kept, "dataset" in groups
 
 
 def _subjects(overrides: list[str], with_dataset: bool, plan: Any) -> Iterator[tuple[str, Subject]]:
     """Each mechanism on each geometry, with its budget; what is not supported is left out with a sentence, or refused."""
-    from dpbench.bench.budgets import budget_of
-    from dpbench.bench.cell import Settings
-    from dpbench.privacy.audit.small import described, geometries
-    from dpbench.registry import registry
-    from dpbench.sweep.grid import loaded
+    from dpbench.audit.example_geometries import described, geometries
+    from dpbench.cells.budgets import budget_of
+    from dpbench.cells.cell import Settings
+    from dpbench.registry.lookup import registry
+    from dpbench.sweeps.grid import loaded
 
     points = loaded(overrides)
     reasons, count = [], 0
@@ -110,10 +110,10 @@ def _subjects(overrides: list[str], with_dataset: bool, plan: Any) -> Iterator[t
 
 
 def _geometry(dataset: Any, model: Model, seed: int) -> Geometry:
-    from dpbench.bench.sources import Source
+    from dpbench.cells.loading import DatasetRows
     from dpbench.data.splits import Splits
 
-    return Source(dataset, model, Splits(), seed).scaled(0).rows.geometry
+    return DatasetRows(dataset, model, Splits(), seed).scaled(0).rows.geometry
 
 
 def _options(config: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpbench.errors import Refused
+from dpbench.base.errors import Refused
 
 if TYPE_CHECKING:
-    from dpbench.report.claims.claims import Verdict
+    from dpbench.experiments.claims import Verdict
 
 
 @click.command("claims")
@@ -29,7 +29,7 @@ def command(
     PAPER is one of the files in conf/claims, such as zhang2012; without it every paper is looked at. A claim whose preset was
     not run says with which command it can be. The exit code is 0 whatever the verdicts are.
     """
-    from dpbench.report.claims.scorecard import print_scorecard
+    from dpbench.experiments.scorecard import print_scorecard
 
     verdicts = _verdicts(paper, own, uri, experiment, sweep)
     written = _write(verdicts, out, table)  # first: whoever reads the output may stop reading it
@@ -40,10 +40,10 @@ def command(
 
 def _verdicts(paper: str | None, own: str | None, uri: str | None, experiment: str, asked: str | None) -> list[Verdict]:
     """The claims against the store: its sweeps are read and judged while it is open, since cells' files are read on demand."""
-    from dpbench.report.claims.claims import NEWEST, claims_in, claims_of, papers, verdict
-    from dpbench.tracking.opening import Missing
-    from dpbench.tracking.reading import preset_sweeps, read_sweep
+    from dpbench.experiments.claims import NEWEST, claims_in, claims_of, papers, verdict
+    from dpbench.tracking.connection import Missing
     from dpbench.tracking.store import open_store
+    from dpbench.tracking.sweep_reader import preset_sweeps, read_sweep
 
     if own is not None and paper is not None:
         raise Refused(f"Give a paper or --claims, and not both. Got {paper!r} and --claims {own}.")
@@ -63,7 +63,7 @@ def _verdicts(paper: str | None, own: str | None, uri: str | None, experiment: s
 
 def _write(verdicts: list[Verdict], out: str | None, table: str | None) -> list[Path]:
     """The files that were asked for, in folders that are made where they are missing."""
-    from dpbench.report.claims.scorecard import markdown, write_csv
+    from dpbench.experiments.scorecard import markdown, write_csv
 
     page, numbers = (Path(name).expanduser().resolve() if name is not None else None for name in (out, table))
     written = [path for path in (page, numbers) if path is not None]

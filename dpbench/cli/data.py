@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpbench.errors import Refused
+from dpbench.base.errors import Refused
 
 WARNING = (
     "WARNING: these bounds and levels were read from the private rows. Replace them by what is known without the rows before you "
@@ -30,7 +30,7 @@ def command(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
 def list_(as_json: bool) -> None:
     """List every dataset: rows, attributes, target, threshold, licence, citation, and whether it is synthetic."""
-    from dpbench.registry import registry
+    from dpbench.registry.lookup import registry
 
     found = [_facts(name) for name in registry().names("dataset")]
     if as_json:
@@ -47,8 +47,8 @@ def list_(as_json: bool) -> None:
 @click.option("--null", "nulls", multiple=True, help="A text that means a missing value; may be given several times.")
 def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...]) -> None:
     """Draft a bounds file for a CSV or Parquet table, to be edited: its numbers come from the data."""
-    from dpbench.data.bounds import draft
-    from dpbench.data.reading import open_table
+    from dpbench.files.bounds_file import draft
+    from dpbench.files.table_files import open_table
 
     text = draft(open_table(path, delimiter), delimiter, nulls or None)
     if out is not None:
@@ -69,8 +69,8 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
 @click.argument("options", nargs=-1)
 def fetch(name: str, options: tuple[str, ...]) -> None:
     """Bring the data of a dataset onto this machine, with its options as on the command line: fetch acs state=vt year=2019."""
-    from dpbench.registry import registry
-    from dpbench.sweep.grid import parse
+    from dpbench.registry.lookup import registry
+    from dpbench.sweeps.grid import parse
 
     given: dict[str, Any] = {}
     for text, axis in zip(options, parse(options), strict=True):
@@ -107,8 +107,8 @@ class _Facts:
 
 
 def _facts(name: str) -> _Facts:
-    from dpbench.registry import registry
-    from dpbench.streams import stream
+    from dpbench.base.random_streams import stream
+    from dpbench.registry.lookup import registry
 
     dataset = registry().get("dataset", name).build({})
     known = (dataset.name, dataset.summary(), dataset.synthetic)

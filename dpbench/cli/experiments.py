@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpbench.sweep.presets import Experiment
+    from dpbench.experiments.presets import Experiment
 
 WIDTH = 100
 
@@ -28,7 +28,7 @@ def command(name: str | None, verbose: bool, config_dir: str | None, as_json: bo
 
     NAME shows one in full (zhang2012/fig6), or lists those of one paper (zhang2012).
     """
-    from dpbench.sweep.presets import chosen, experiments
+    from dpbench.experiments.presets import chosen, experiments
 
     known = experiments(config_dir)
     found = chosen(name, known) if name else list(known.values())

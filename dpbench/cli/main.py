@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 import dpbench.cli
-from dpbench import __version__
-from dpbench.errors import Refused, unknown
+from dpbench.base.errors import Refused, unknown
+from dpbench.base.version import __version__
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ class _Subcommands(click.Group):
         return command
 
     def get_help(self, ctx: click.Context) -> str:
-        from dpbench.cli._page import page
+        from dpbench.cli._help_page import page
 
         return page(subcommands())
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import click
 
-from dpbench.errors import Refused
+from dpbench.base.errors import Refused
 
 
 @click.command(name="plan", context_settings={"ignore_unknown_options": True})
@@ -21,10 +21,10 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from dpbench.sweep.grid import loaded
-    from dpbench.sweep.plan import plan
+    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.plan import plan
+    from dpbench.tracking.run_writer import Writer
     from dpbench.tracking.store import open_store
-    from dpbench.tracking.writer import Writer
 
     points = loaded(overrides)
     planned = plan(points)

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.options import Option, options_of
-from dpbench.registry import Entry, registry
+from dpbench.base.options import Option, options_of
+from dpbench.registry.lookup import Registration, registry
 
 
 @click.command("plugins")
@@ -34,7 +34,7 @@ def command(as_json: bool) -> None:
         click.echo(f"Left out by DPBENCH_DISABLE_PLUGINS: {name}")
 
 
-def _print(console: Console, entries: Iterable[Entry]) -> None:
+def _print(console: Console, entries: Iterable[Registration]) -> None:
     """One table a distribution, with the same columns, and the reasons below."""
     entries = sorted(entries, key=lambda entry: entry.origin)  # stable: within a distribution by kind and name
     widths = [max((len(row[column]) for row in map(_row, entries)), default=0) for column in range(4)]
@@ -54,11 +54,11 @@ def _print(console: Console, entries: Iterable[Entry]) -> None:
             console.print(Text(f"{entry.kind} {entry.name} ({entry.origin}, {entry.plugin}): {entry.reason}"))
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str]:
+def _row(entry: Registration) -> tuple[str, str, str, str]:
     return entry.kind, entry.name, entry.guarantee, entry.health
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
+def _plain(entry: Registration) -> dict[str, Any]:
     options: tuple[Option, ...] = ()
     if entry.cls is not None:
         options = options_of(entry.cls)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpbench.errors import Refused, Unfinished, unknown
+from dpbench.base.errors import Refused, Unfinished, unknown
 
 GROUPS = ("mechanism", "model", "dataset")
 KEYS = ("epsilon", "delta", "budget", "accounting")
@@ -25,9 +25,9 @@ def command(overrides: tuple[str, ...]) -> None:
     computed, and every run draws other noise: asking twice costs twice. ε is what is accounted at δ, whatever a paper calls
     ε (budget=claimed hands it over as the paper counts). overwrite=true replaces a file that exists.
     """
-    from dpbench.bench.releasing import release
-    from dpbench.privacy.secure import require
-    from dpbench.sweep.grid import loaded
+    from dpbench.privacy.secure_noise import require
+    from dpbench.releases.fit_release import release
+    from dpbench.sweeps.grid import loaded
 
     path, overwrite, kept = _read(overrides)
     require()
@@ -46,7 +46,7 @@ def command(overrides: tuple[str, ...]) -> None:
 
 def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
     """Where the model goes, whether it may replace a file, and what is for the configuration."""
-    from dpbench.sweep.grid import parse
+    from dpbench.sweeps.grid import parse
 
     own: dict[str, Any] = {}
     kept: list[str] = []

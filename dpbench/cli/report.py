@@ -19,9 +19,9 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     """
     from pathlib import Path
 
-    from dpbench.report.folder import Folder
-    from dpbench.tracking.reading import read_sweep
+    from dpbench.report.output_folder import Folder
     from dpbench.tracking.store import open_store
+    from dpbench.tracking.sweep_reader import read_sweep
 
     folder = Folder(Path(out).expanduser())
     with open_store(uri, experiment, create=False) as store:

@@ -14,6 +14,6 @@ import click
 @click.option("--browser/--no-browser", default=False, help="Also open the page in the browser.  [default: no]")
 def command(uri: str | None, experiment: str, port: int, browser: bool) -> None:
     """Open the recorded runs in MLflow's UI, and print the link that shows them."""
-    from dpbench.tracking.ui import show
+    from dpbench.tracking.ui_server import show
 
     show(uri, experiment, port, click.echo, browser=browser)

@@ -1,1 +1,1 @@
-"""Tables with public bounds, scaling, splits and additive statistics."""
+"""A table and its declared bounds, geometry, scaling, splits, bins, and sums over rows."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from dpbench.errors import unknown
+from dpbench.base.errors import unknown
 
 Scaling = Literal["box", "ball"]
 TargetKind = Literal["real", "binary"]

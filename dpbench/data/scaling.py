@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry, Scaling, TargetKind
 from dpbench.data.table import Table
-from dpbench.errors import Refused
 
 FINEST = 16
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpbench.errors import Refused
-from dpbench.options import check_options, option
-from dpbench.streams import stream
+from dpbench.base.errors import Refused
+from dpbench.base.options import check_options, option
+from dpbench.base.random_streams import stream
 
 UNUSED = -1
 """The part of a row that the repeat did not sample."""

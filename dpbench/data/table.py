@@ -9,23 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from dpbench.errors import Refused, unknown
-
-
-@dataclass(frozen=True)
-class Leak:
-    """Something that reached the result without being paid for: a short name, and why it is one."""
-
-    what: str
-    why: str
-
-
-BOUNDS_FROM_DATA = Leak("bounds_from_data", "the bounds were read from the private rows, which no ε pays for")
-
-
-ROWS_DROPPED = Leak(
-    "rows_dropped", "rows were left out for what they hold, so that n, which counts as public, depends on the data"
-)
+from dpbench.base.errors import Refused, unknown
+from dpbench.records.leaks import ROWS_DROPPED, Leak
 
 RESOLUTION = 1e-12
 """The smallest width of bounds, relative to them: below it rounding would fill the range."""

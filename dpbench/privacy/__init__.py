@@ -1,1 +1,1 @@
-"""The curator, its noise and its ledger."""
+"""The curator with its queries, noise and ledger, the replay tape, and secure noise."""

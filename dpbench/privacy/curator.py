@@ -13,17 +13,17 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from dpbench.accounting.costs import Cost, Nothing, Pure
+from dpbench.data.bins import BinCounts, spelled
 from dpbench.data.geometry import Geometry
-from dpbench.data.grid import Tally, spelled
-from dpbench.data.statistics import Sample
-from dpbench.data.table import Leak
-from dpbench.privacy.cost import Cost, Nothing, Pure
-from dpbench.privacy.draws import Draws
-from dpbench.privacy.filtering import MOST, summary, survivors
+from dpbench.data.samples import Sample
 from dpbench.privacy.histogram import Histogram, Scan
-from dpbench.privacy.ledger import Budget, Entry, Ledger, merge
+from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry, merge
 from dpbench.privacy.noise import Geometric, Noise
 from dpbench.privacy.query import Query
+from dpbench.privacy.sparse_histogram import MOST, summary, survivors
+from dpbench.privacy.standard_draws import Draws
+from dpbench.records.leaks import Leak
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Curator:
     """
 
     def __init__(
-        self, sample: Sample, draws: Draws, budget: Budget, leaks: Sequence[Leak] = (), paid: Sequence[Entry] = ()
+        self, sample: Sample, draws: Draws, budget: Budget, leaks: Sequence[Leak] = (), paid: Sequence[LedgerEntry] = ()
     ) -> None:
         self._sample = sample
         self._draws = draws
@@ -93,7 +93,7 @@ class Curator:
     def release(self, query: Query, noise: Noise) -> np.ndarray:
         """The query's sum for each run, with noise: (runs, coefficients)."""
         self._fits(query, noise)
-        call = self._pay(Entry.of(query.name, noise))
+        call = self._pay(LedgerEntry.of(query.name, noise))
         exact = query.exact(self._sample)
         asked = Call("release", query, self.geometry, noise.cost)
         return self._tell(asked, query.identity, exact, noise, exact + self._draw(noise, query, call))
@@ -113,7 +113,7 @@ class Curator:
             raise ValueError("Drawing until accepted is proven for pure ε only.")
         paid: Cost = Pure(2 * cost.epsilon) if max_tries is None else Nothing()
         proof = "Zhang et al. 2012, Lemma 5" if max_tries is None else f"none: the loop is capped at {max_tries} tries"
-        call = self._pay(replace(Entry.of(query.name, noise), cost=paid, proof=proof, sound=max_tries is None))
+        call = self._pay(replace(LedgerEntry.of(query.name, noise), cost=paid, proof=proof, sound=max_tries is None))
         exact = query.exact(self._sample)
         answers = np.empty((self.runs, query.size))
         accepted = np.zeros(self.runs, dtype=bool)
@@ -139,11 +139,11 @@ class Curator:
             self._count(Call("scan", query, self.geometry, noise.cost, (step,)), f"in steps of {step}", noise, scan)
         return scan
 
-    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[Tally]:
+    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[BinCounts]:
         """At most ``size`` cells a run, sampled by priority among those whose noisy count reaches the threshold.
 
-        The law is exactly that of noise on every cell, and empty cells are not visited (:mod:`dpbench.privacy.filtering`). Runs
-        come one after the other, and only one of them is in memory.
+        The law is exactly that of noise on every cell, and empty cells are not visited (:mod:`dpbench.privacy.sparse_histogram`).
+        Runs come one after the other, and only one of them is in memory.
         """
         if not isinstance(noise.law, Geometric):
             raise ValueError("Empty cells can be skipped for geometric noise only.")
@@ -154,7 +154,7 @@ class Curator:
             raise ValueError(f"A threshold must let at most {MOST:,} empty cells through. Got {expected:.3g} instead.")
         call = self._pay_for_cells(query, noise)
 
-        def drawn() -> Iterator[Tally]:
+        def drawn() -> Iterator[BinCounts]:
             for run in range(self.runs):
                 scale = float(noise.scale[run if len(noise.scale) > 1 else 0, 0])
                 generator = self._draws.generator(run, query.name, call)
@@ -171,7 +171,7 @@ class Curator:
         self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
     ) -> np.ndarray:
         """Published noise whose privacy is not proven: the sampler gets one run's exact answer. Never sound."""
-        call = self._pay(Entry(query.name, claimed, sound=False, proof=f"unproven: {reason}"))
+        call = self._pay(LedgerEntry(query.name, claimed, sound=False, proof=f"unproven: {reason}"))
         exact = query.exact(self._sample)
         noisy = np.stack([sampler(exact[run], self._draws.generator(run, query.name, call)) for run in range(self.runs)])
         asked = Call("unproven", query, self.geometry, claimed, (sampler, claimed, reason))
@@ -179,7 +179,7 @@ class Curator:
 
     def reveal(self, what: str, compute: Callable[[Sample], T], reason: str) -> T:
         """Something that is not private at all: the non-private fit, a choice made on the exact data."""
-        self._pay(Entry(what, Nothing(), sound=False, proof=f"not private: {reason}"))
+        self._pay(LedgerEntry(what, Nothing(), sound=False, proof=f"not private: {reason}"))
         return compute(self._sample)
 
     def leak(self, what: str, why: str, compute: Callable[[Sample], T]) -> T:
@@ -220,7 +220,7 @@ class Curator:
                 f"Got {noise.scale.shape} instead."
             )
 
-    def _pay(self, entry: Entry) -> int:
+    def _pay(self, entry: LedgerEntry) -> int:
         """Write the entry (refused when it overspends) and count the call."""
         self.ledger.spend(entry)
         call = self._calls[entry.query]
@@ -231,7 +231,7 @@ class Curator:
         self._fits(query, noise)
         if noise.scale.shape[1] != 1:
             raise ValueError(f"The noise on {query.name!r} must have one scale for all cells.")
-        return self._pay(Entry.of(query.name, noise))
+        return self._pay(LedgerEntry.of(query.name, noise))
 
     def _count(self, asked: Call, how: str, noise: Noise, told: Any) -> None:
         """Keep the tallies on the tape."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpbench.data.grid import Grid, Tally
+from dpbench.data.bins import BinCounts, Binning
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import Sample
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.query import Query
 
@@ -22,7 +22,7 @@ PROOF = "a replaced row moves two counts by one (Dwork, McSherry, Nissim, Smith 
 class Histogram(Query):
     """The count of every cell of a grid. The cells may be too many to enumerate, so exact answers are tallies."""
 
-    grid: Grid
+    grid: Binning
     name: str = "histogram"
 
     @property
@@ -39,7 +39,7 @@ class Histogram(Query):
         ones[np.arange(rows.n), self.grid.index(rows)[:, 0]] = 1
         return ones
 
-    def tally(self, sample: Sample, run: int) -> Tally:
+    def tally(self, sample: Sample, run: int) -> BinCounts:
         """The cells that one run's rows fill."""
         return self.grid.tally(sample.cells(self.grid, run))
 

@@ -7,17 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from dpbench.data.table import Leak
-from dpbench.options import check_options, option
-from dpbench.privacy.accounting import Guarantee, compose
-from dpbench.privacy.cost import Cost, Gdp, Nothing, Pure, Zcdp
+from dpbench.accounting.composition import Guarantee, compose
+from dpbench.accounting.costs import Cost, Currency, Gdp, Nothing, Pure, Zcdp
+from dpbench.base.options import check_options, option
 from dpbench.privacy.noise import Noise
+from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
-Currency = Literal["pure", "approx", "zcdp", "gdp"]
 Accounting = Literal["closed", "pld"]
-
-UNPROVEN_NOISE = Leak("unproven_noise", "noise was published with a claim and without a proof: it may protect nothing")
-"""The leak that stands beside every entry that has a claim and no proof."""
 
 ROUNDING = 1e-9
 """Relative slack for the rounding of sums such as ε/3 + ε/3 + ε/3."""
@@ -64,7 +60,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One line of the ledger."""
 
     query: str
@@ -79,13 +75,13 @@ class Entry:
     """The smallest and the largest scale, over coefficients and runs."""
 
     @classmethod
-    def of(cls, query: str, noise: Noise) -> Entry:
+    def of(cls, query: str, noise: Noise) -> LedgerEntry:
         scale = (float(noise.scale.min()), float(noise.scale.max()))
         return cls(
             query, noise.cost, True, noise.proof, noise.law.norm, noise.law.name, noise.sensitivity, float(noise.bound), scale
         )
 
-    def merged(self, other: Entry) -> Entry:
+    def merged(self, other: LedgerEntry) -> LedgerEntry:
         """The same call in two blocks of runs: the scales' range covers both."""
         if self.scale is None or other.scale is None or self.scale == other.scale:
             return self
@@ -115,10 +111,10 @@ class Ledger:
     """Entries in the order of the calls, the leaks beside them, and the limit they keep."""
 
     budget: Budget
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
     leaks: list[Leak] = field(default_factory=list)
 
-    def spend(self, entry: Entry) -> None:
+    def spend(self, entry: LedgerEntry) -> None:
         """Write an entry, or refuse it when it would overspend: called before anything is drawn."""
         after = self.budget.spent([*(line.cost for line in self.entries), entry.cost])
         if after > self.budget.epsilon * (1 + ROUNDING):
@@ -154,17 +150,17 @@ class Ledger:
         }
 
 
-def _closed(entries: Sequence[Entry], delta: float) -> Guarantee:
+def _closed(entries: Sequence[LedgerEntry], delta: float) -> Guarantee:
     return compose([entry.cost for entry in entries], delta)
 
 
-def _tight(entries: Sequence[Entry], delta: float) -> Guarantee:
-    from dpbench.privacy.privacy_loss import total
+def _tight(entries: Sequence[LedgerEntry], delta: float) -> Guarantee:
+    from dpbench.accounting.privacy_loss import total
 
     return total(entries, delta)
 
 
-ACCOUNTANTS: dict[Accounting, Callable[[Sequence[Entry], float], Guarantee]] = {"closed": _closed, "pld": _tight}
+ACCOUNTANTS: dict[Accounting, Callable[[Sequence[LedgerEntry], float], Guarantee]] = {"closed": _closed, "pld": _tight}
 
 
 def merge(ledgers: Iterable[Ledger]) -> Ledger:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.privacy.cost import Cost, Gdp, Pure, Zcdp
+from dpbench.accounting.costs import Cost, Gdp, Pure, Zcdp
 
 Array = np.ndarray
 

@@ -19,11 +19,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from dpbench.data.geometry import Geometry
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import Sample
 from dpbench.privacy.noise import Noise
+from dpbench.privacy.quadratic import Quadratic
 from dpbench.privacy.query import Query
-from dpbench.quadratic import Quadratic
 
 Convention = Literal["monomial", "matrix", "code"]
 Sensitivity = Literal["paper", "code", "tight"]

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import Sample
 
 
 class Query(ABC):

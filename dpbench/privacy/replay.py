@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.data.grid import Tally
-from dpbench.data.statistics import Sample
-from dpbench.privacy.cost import Cost
+from dpbench.accounting.costs import Cost
+from dpbench.data.bins import BinCounts
+from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Answer, Curator, Draws, unproven_identity, until_identity
 from dpbench.privacy.histogram import Histogram, Scan
 from dpbench.privacy.ledger import Budget
@@ -33,7 +33,7 @@ class Violation(Exception):
     """A guarantee that did not hold on a pair of neighbours."""
 
 
-class Replay(Curator):
+class ReplayCurator(Curator):
     """A curator of the neighbouring table that answers from a tape, and checks every call against it."""
 
     def __init__(self, sample: Sample, draws: Draws, budget: Budget, tape: Sequence[Answer]) -> None:
@@ -58,7 +58,7 @@ class Replay(Curator):
         assert isinstance(told.noisy, Scan)
         return told.noisy
 
-    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[Tally]:
+    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[BinCounts]:
         return iter(self._counted(query, f"at least {threshold}, {size} of them", noise).noisy)
 
     def unproven(
@@ -67,22 +67,22 @@ class Replay(Curator):
         """The recorded answer: that the exact one may move as it does is not declared, so it is not checked."""
         return np.asarray(self._told(query, unproven_identity(query, claimed), None, query.exact(self._sample)).noisy)
 
-    def one(self, run: int) -> Replay:
+    def one(self, run: int) -> ReplayCurator:
         """A replay of a single run, from its own part of the tape."""
         own = [answer for answer in self._left if answer.run == run]
-        single = Replay(self._sample.one(run), self._draws.one(run), self.ledger.budget, own)
+        single = ReplayCurator(self._sample.one(run), self._draws.one(run), self.ledger.budget, own)
         single.tape = None if self.tape is None else []
         return single
 
-    def without(self, attributes: Sequence[str]) -> Replay:
+    def without(self, attributes: Sequence[str]) -> ReplayCurator:
         """A replay of the same rows without these attributes, from the same tape."""
-        narrow = Replay(self._sample.without(attributes), self._draws, self.ledger.budget, ())
+        narrow = ReplayCurator(self._sample.without(attributes), self._draws, self.ledger.budget, ())
         narrow._left, narrow.ratios, narrow.tape = self._left, self.ratios, self.tape
         return narrow
 
     def adopt(self, singles: Sequence[Curator]) -> None:
         """Every single run's replay is over: what it left unasked is left unasked here."""
-        replays = [single for single in singles if isinstance(single, Replay)]
+        replays = [single for single in singles if isinstance(single, ReplayCurator)]
         self.ratios += [ratio for replay in replays for ratio in replay.ratios]
         asked = {id(answer) for answer in self._left if answer.run is not None}
         unasked = {id(answer) for replay in replays for answer in replay._left}

@@ -1,1 +1,1 @@
-"""Figures, tables and pages, made from the records alone."""
+"""Tables, figures and pages, made from records alone."""

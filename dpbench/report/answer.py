@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpbench.report.rows import Row, label, telling
+from dpbench.records.cell_record import CellRecord, label, telling
 from dpbench.report.statistics.paired import FURTHEST, Comparison, Leaderboard, against_best, groups
 
 NAMED = 3
 """So many mechanisms are named in a sentence."""
 
 
-def answer(rows: Sequence[Row]) -> list[str]:
+def answer(rows: Sequence[CellRecord]) -> list[str]:
     """For each problem: which ranked cell has the lowest error at each accounted ε, and from which others a test separates it."""
     sentences = []
     done = [row for row in rows if row.done]
@@ -26,7 +26,7 @@ def answer(rows: Sequence[Row]) -> list[str]:
     return sentences
 
 
-def _where(row: Row, keys: Sequence[str]) -> str:
+def _where(row: CellRecord, keys: Sequence[str]) -> str:
     """The problem in words: the model, the dataset, and what else tells it from the others."""
     own = [f"{key}={row.params[key]}" for key in keys if key in row.params]
     attack = [] if row.params["attack"] == "none" else [f"attack={row.params['attack']}"]
@@ -34,7 +34,7 @@ def _where(row: Row, keys: Sequence[str]) -> str:
     return f"{row.params['model']} on {row.params['dataset']}{more}"
 
 
-def _best(rows: Sequence[Row]) -> str:
+def _best(rows: Sequence[CellRecord]) -> str:
     """What can be said of the cells of one problem at one ε."""
     known = [row for row in rows if _error(row) is not None]
     if not known:
@@ -56,7 +56,7 @@ def _best(rows: Sequence[Row]) -> str:
     return f"{text}, {'; '.join(parts)}{_no_better(best)}"
 
 
-def _alone(row: Row, cells: int) -> str:
+def _alone(row: CellRecord, cells: int) -> str:
     name = f"utility/{row.primary}"
     only = "the only ranked cell" + (" with a finite error" if cells > 1 else "")
     text = f"{label(row)} is {only}, with a median {row.primary} of {_error(row):.4g}"
@@ -66,11 +66,11 @@ def _alone(row: Row, cells: int) -> str:
     return text + _no_better(row)
 
 
-def _error(row: Row) -> float | None:
+def _error(row: CellRecord) -> float | None:
     return row.metric(f"utility/{row.primary}")
 
 
-def _no_better(row: Row) -> str:
+def _no_better(row: CellRecord) -> str:
     """The warning that nothing was learnt."""
     error, constant = _error(row), row.metric(f"reference/mean_predictor/{row.primary}")
     if error is None or constant is None or error < constant:
@@ -124,7 +124,7 @@ def _names(found: Sequence[Comparison]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
-def _apart(best: Row, second: Row) -> str:
+def _apart(best: CellRecord, second: CellRecord) -> str:
     """What the intervals of the means say where the runs are missing and nothing can be paired."""
     name = f"utility/{best.primary}"
     ends = [row.metric(name, suffix) for row in (best, second) for suffix in ("ci_low", "ci_high")]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dpbench.records.cell_record import label, leaks, telling
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import answer
-from dpbench.report.bill import bill_of, whole
-from dpbench.report.page.boards import boards
-from dpbench.report.page.sentences import in_short
-from dpbench.report.rows import label, leaks, telling
-from dpbench.report.sweep import Sweep
+from dpbench.report.leaderboards import boards
+from dpbench.report.release_price import bill_of, whole
+from dpbench.report.sentences import in_short
 
 METRICS_NOTE = (
     "These numbers are computed on the private rows: publishing them is a release of its own, which no ε above pays for."
@@ -19,7 +19,7 @@ ANSWERS = 6
 """With more problems and values of ε than this the answer is summed up."""
 
 
-def note(sweep: Sweep, figure: str | None) -> str:
+def note(sweep: SweepRecord, figure: str | None) -> str:
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
     rows, command, run_id = sweep.rows, sweep.command, sweep.run_id
     sentences = answer(rows)
@@ -57,7 +57,7 @@ def note(sweep: Sweep, figure: str | None) -> str:
     return "\n".join(lines)
 
 
-def changed(sweep: Sweep) -> str:
+def changed(sweep: SweepRecord) -> str:
     """What was asked for in place of the preset's own."""
     asked = ", ".join(f"`{word}`" for word in sweep.changed)
     return f"The preset was changed on the command line: {asked}. These numbers are not the ones that its paper shows."

@@ -1,1 +1,1 @@
-"""Records as MLflow runs, written by the parent process alone."""
+"""Send records to MLflow and read them back. Only the parent process writes."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dpbench.errors import Refused
-from dpbench.tracking.address import DEFAULT_URI, SERVERS, masked, resolved, scheme, sqlite_path
-from dpbench.tracking.opening import ARTIFACTS, missing, opening, tidy
+from dpbench.base.errors import Refused
+from dpbench.tracking.connection import ARTIFACTS, missing, opening, tidy
+from dpbench.tracking.store_uri import DEFAULT_URI, SERVERS, masked, resolved, scheme, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

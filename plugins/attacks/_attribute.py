@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpbench.base.errors import near_names
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-from dpbench.errors import near_names
 
 
 @dataclass(frozen=True, eq=False)

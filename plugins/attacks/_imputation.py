@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpbench.data.statistics import CHUNK
+from dpbench.data.samples import CHUNK
 
 RIDGE = 1e-6
 """Added to the covariance's diagonal, as a part of the mean square: a direction that decides without error stays usable."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpbench.model import Problem
+from dpbench.contracts.model import Problem
 
 Kind = Literal["hard", "soft"]
 LogLikelihood = Callable[[np.ndarray, np.ndarray], np.ndarray]

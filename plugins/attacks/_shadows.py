@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpbench.attack import Target
+from dpbench.contracts.attack import Target
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
 from dpbench.data.splits import UNUSED
-from dpbench.data.statistics import Block
 
 FEWEST = 2
 """Fits with a row, and without it, from which its evidence can be weighed."""

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbench.attack import Attack, Target
+from dpbench.base.options import option
+from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Problem
 from dpbench.data.scaling import Rows
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Problem
-from dpbench.options import option
 
 from ..models.logistic import area_under_curve
 from ._judging import Numbers, stacked

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.attack import Attack, Target
+from dpbench.base.options import option
+from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Model
 from dpbench.data.geometry import Geometry
+from dpbench.data.samples import CHUNK
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import CHUNK
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Model
-from dpbench.options import option
 
 from ._attribute import Attribute, chosen, not_there
 from ._imputation import discriminant

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbench.attack import Attack, Target
-from dpbench.hooks import hookimpl
+from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.hooks import hookimpl
 
 
 @dataclass(frozen=True)

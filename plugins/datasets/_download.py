@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpbench.data.cache import remember, remembered, sha256
-from dpbench.errors import Refused
+from dpbench.base.errors import Refused
+from dpbench.files.download_cache import remember, remembered, sha256
 
 SECONDS = 60
 

@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from dpbench.data.cache import digest_of
-from dpbench.data.complete import Complete
+from dpbench.base.errors import Refused
 from dpbench.data.table import Column, Table
-from dpbench.errors import Refused
+from dpbench.files.complete_rows import CompleteRows
+from dpbench.files.download_cache import digest_of
 
 CHUNK = 100_000
 COUNTRY = "COUNTRY"
@@ -83,7 +83,7 @@ def read_extract(
     ``sample_n`` so many complete rows are drawn, and n is public.
     """
     extract = _Extract(path)
-    complete = Complete(sample_n, generator)
+    complete = CompleteRows(sample_n, generator)
     for codes in extract.chunks(country):
         lacking = {name: extract.lacks(name, codes[name]) for name in VARIABLES}
         complete.add(_attributes(codes), lacking)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dpbench.data.cache import cache_folder, enforce, remember, remembered, sha256
-from dpbench.errors import Refused, Unfinished
+from dpbench.base.errors import Refused, Unfinished
+from dpbench.files.download_cache import cache_folder, enforce, remember, remembered, sha256
 
 from ._ipums import COUNTRY, EXTRA, VARIABLES
 

@@ -15,8 +15,8 @@ from importlib import resources
 
 import numpy as np
 
-from dpbench.component import source_digest
 from dpbench.data.table import Column, Table
+from dpbench.registry.code_digest import source_digest
 
 Inverse = Callable[[np.ndarray], np.ndarray]
 """From a latent normal to the column's values."""

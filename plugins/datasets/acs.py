@@ -12,15 +12,15 @@ from typing import Any, BinaryIO, ClassVar, Literal
 
 import numpy as np
 
-from dpbench.data.cache import cache_folder, enforce
-from dpbench.data.cells import NUMBER, TEXT
-from dpbench.data.complete import Complete
-from dpbench.data.reading import Csv
+from dpbench.base.errors import Refused
+from dpbench.base.options import option
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
-from dpbench.dataset import Dataset
-from dpbench.errors import Refused
-from dpbench.hooks import hookimpl
-from dpbench.options import option
+from dpbench.files.complete_rows import CompleteRows
+from dpbench.files.download_cache import cache_folder, enforce
+from dpbench.files.table_files import Csv
+from dpbench.files.values import NUMBER, TEXT
 
 from ._download import download
 from ._standin import ATTRIBUTES
@@ -100,7 +100,7 @@ class Acs(Dataset):
         at = _joined(person.pop(KEY), housing.pop(KEY), self._files["h"].name)
         values = {**person, **{name: np.where(at < 0, np.nan, column[at]) for name, column in housing.items()}}
         values["NPF"] = np.where(np.isnan(values["NPF"]) & ~np.isnan(values["TEN"]), 1, values["NPF"])
-        complete = Complete(self.sample_n, generator)
+        complete = CompleteRows(self.sample_n, generator)
         complete.add(_attributes(values), {name: np.isnan(column) for name, column in values.items()})
         kept = complete.values(f"dataset=acs state={self.state} year={self.year}")
         return Table(

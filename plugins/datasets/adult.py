@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from dpbench.base.errors import Refused
+from dpbench.base.options import option
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.hooks import hookimpl
 from dpbench.data.geometry import TargetKind
 from dpbench.data.table import Column, Table
-from dpbench.dataset import Dataset
-from dpbench.errors import Refused
-from dpbench.hooks import hookimpl
-from dpbench.options import option
 
 Target = Literal["income_over_50k", "hours_per_week"]
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpbench.base.options import option
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
-from dpbench.dataset import Dataset
-from dpbench.hooks import hookimpl
-from dpbench.options import option
 
 from ._ipums import CITATION, LICENCE, extract_digest, read_extract
 from ._standin import ATTRIBUTES, stand_in

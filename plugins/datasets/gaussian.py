@@ -8,10 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.data.table import BOUNDS_FROM_DATA, Column, Leak, Table
-from dpbench.dataset import Dataset
-from dpbench.hooks import hookimpl
-from dpbench.options import option
+from dpbench.base.options import option
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.hooks import hookimpl
+from dpbench.data.table import Column, Table
+from dpbench.records.leaks import BOUNDS_FROM_DATA, Leak
 
 
 @dataclass(frozen=True)

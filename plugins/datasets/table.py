@@ -8,17 +8,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpbench.data.bounds import MOST_LEVELS, Bounds, Declared, declared, levels_of, profiles, read_bounds
-from dpbench.data.cache import digest_of
-from dpbench.data.cells import NULLS
-from dpbench.data.complete import Complete
-from dpbench.data.frames import resolved
-from dpbench.data.reading import File, open_table
-from dpbench.data.table import BOUNDS_FROM_DATA, Column, Table
-from dpbench.dataset import Dataset
-from dpbench.errors import Refused, unknown
-from dpbench.hooks import hookimpl
-from dpbench.options import option
+from dpbench.base.errors import Refused, unknown
+from dpbench.base.options import option
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.hooks import hookimpl
+from dpbench.data.table import Column, Table
+from dpbench.files.bounds_file import MOST_LEVELS, Bounds, ColumnDeclaration, declared, levels_of, profiles, read_bounds
+from dpbench.files.complete_rows import CompleteRows
+from dpbench.files.data_frames import resolved
+from dpbench.files.download_cache import digest_of
+from dpbench.files.table_files import File, open_table
+from dpbench.files.values import NULLS
+from dpbench.records.leaks import BOUNDS_FROM_DATA
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,16 @@ class UserTable(Dataset):
         return self._with_levels(declared(self.bounds, "dataset.bounds"))
 
     def _with_levels(self, bounds: Bounds) -> Bounds:
-        levels = {name: Declared(levels=levels_of(name, given, "dataset.levels")) for name, given in (self.levels or {}).items()}
+        levels = {
+            name: ColumnDeclaration(levels=levels_of(name, given, "dataset.levels"))
+            for name, given in (self.levels or {}).items()
+        }
         twice = sorted(set(levels) & set(bounds.columns))
         if twice:
             raise Refused(f"The column {twice[0]!r} must have bounds or levels. Got both instead.")
         return replace(bounds, columns={**bounds.columns, **levels})
 
-    def _chosen_columns(self, file: File, bounds: Bounds, target: str) -> dict[str, Declared]:
+    def _chosen_columns(self, file: File, bounds: Bounds, target: str) -> dict[str, ColumnDeclaration]:
         """The declared columns that are used, in the file's order; one that nothing is said about is refused."""
         file.check([*bounds.columns, *bounds.ignored, target])
         for name in bounds.sensitive:
@@ -134,23 +138,23 @@ class UserTable(Dataset):
             )
         return {name: bounds.columns[name] for name in file.names if name in used and name in bounds.columns}
 
-    def _measured(self, file: File, target: str, nulls: tuple[str, ...]) -> dict[str, Declared]:
+    def _measured(self, file: File, target: str, nulls: tuple[str, ...]) -> dict[str, ColumnDeclaration]:
         """Ranges and levels as they are in the rows."""
         used = [*self._chosen(self.attributes), target] if self.attributes is not None else list(file.names)
         levels = self.levels or {}
         file.check([*used, target, *levels])
-        columns: dict[str, Declared] = {}
+        columns: dict[str, ColumnDeclaration] = {}
         for name, one in profiles(file, [name for name in file.names if name in used], nulls).items():
             if one.empty:
                 raise _all_missing(file, name)
             if one.constant:
                 raise _constant(file, name)
             if name in levels:
-                columns[name] = Declared(levels=levels_of(name, levels[name], "dataset.levels"))
+                columns[name] = ColumnDeclaration(levels=levels_of(name, levels[name], "dataset.levels"))
             elif one.numeric:
-                columns[name] = Declared(one.low, one.high)
+                columns[name] = ColumnDeclaration(one.low, one.high)
             elif one.categorical:
-                columns[name] = Declared(levels=one.levels)
+                columns[name] = ColumnDeclaration(levels=one.levels)
             else:
                 raise Refused(
                     f"The column {name!r} of {file.label} holds more than {MOST_LEVELS} different texts, so it has no levels: "
@@ -158,7 +162,7 @@ class UserTable(Dataset):
                 )
         return columns
 
-    def _complete(self, file: File, values: Mapping[str, np.ndarray], generator: np.random.Generator) -> Complete:
+    def _complete(self, file: File, values: Mapping[str, np.ndarray], generator: np.random.Generator) -> CompleteRows:
         lacking = {name: np.isnan(array) for name, array in values.items()}
         for name, rows in lacking.items():
             if rows.all():
@@ -169,17 +173,17 @@ class UserTable(Dataset):
                 f"{file.label} has missing values, the first in column {some[0]!r}, row {int(lacking[some[0]].argmax()) + 1} "
                 f"(in all: {counts}). dataset.missing=drop leaves such rows out; dataset.nulls says what means a missing value."
             )
-        complete = Complete(self.sample_n if self.missing == "drop" else None, generator)
+        complete = CompleteRows(self.sample_n if self.missing == "drop" else None, generator)
         complete.add(np.column_stack(list(values.values())), lacking)
         return complete
 
 
-def _expanded(one: Declared, values: np.ndarray) -> np.ndarray:
+def _expanded(one: ColumnDeclaration, values: np.ndarray) -> np.ndarray:
     """A column of the design, or one a level."""
     return values[:, None] == np.arange(len(one.levels)) if one.levels else values[:, None]
 
 
-def _target(name: str, one: Declared) -> tuple[Column, float | None]:
+def _target(name: str, one: ColumnDeclaration) -> tuple[Column, float | None]:
     if not one.levels:
         return one.columns(name)[0], None
     if len(one.levels) > 2:
@@ -187,7 +191,7 @@ def _target(name: str, one: Declared) -> tuple[Column, float | None]:
     return Column(name, 0, 1, kind="binary", meaning=f"1 = {one.levels[1]}"), 0.5
 
 
-def _refuse_constant(file: File, name: str, one: Declared, values: np.ndarray) -> None:
+def _refuse_constant(file: File, name: str, one: ColumnDeclaration, values: np.ndarray) -> None:
     clipped = values if one.levels else np.clip(values, one.low, one.high)
     if clipped.min() == clipped.max():
         raise _constant(file, name)

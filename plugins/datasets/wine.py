@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpbench.base.errors import Refused
+from dpbench.base.options import option
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
-from dpbench.dataset import Dataset
-from dpbench.errors import Refused
-from dpbench.hooks import hookimpl
-from dpbench.options import option
 
 Color = Literal["white", "red"]
 

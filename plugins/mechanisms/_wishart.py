@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from dpbench.privacy.cost import Cost, Pure, Zcdp
+from dpbench.accounting.costs import Cost, Pure, Zcdp
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise, concentrated, laplace
-from dpbench.privacy.weighted import WeightedMoments, squared_norm
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.weighted_moments import WeightedMoments, squared_norm
 
 Distribution = Literal["gaussian", "laplace"]
 Composition = Literal["cdp", "conventional", "advanced"]

@@ -8,17 +8,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpbench.accounting.costs import Currency
+from dpbench.base.options import option
+from dpbench.contracts.fit import OK, REPAIRED, Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.fit import OK, REPAIRED, Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Capability, Model, Problem
-from dpbench.options import option
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.ledger import Budget, Currency
+from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import ConcentratedGaussian, Noise, laplace
-from dpbench.privacy.weighted import WeightedMoments
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.weighted_moments import WeightedMoments
 
 from ._wishart import Composition, Distribution, step
 

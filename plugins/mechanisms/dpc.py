@@ -7,14 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpbench.base.errors import near_names
+from dpbench.base.options import option
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.errors import near_names
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Capability, Model, Problem
-from dpbench.noisy_objective import Repair, minimise
-from dpbench.options import option
+from dpbench.fitting.noisy_objective import Repair, minimise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise

@@ -8,15 +8,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpbench.base.options import option
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.data.bins import Binning, spelled
 from dpbench.data.geometry import Geometry
-from dpbench.data.grid import Grid, spelled
 from dpbench.data.scaling import Rows
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Capability, Model, Problem
-from dpbench.noisy_cells import fit_cells, fit_moments, fit_unbiased, moments_suffice
-from dpbench.options import option
+from dpbench.fitting.noisy_histogram import fit_cells, fit_moments, fit_unbiased, moments_suffice
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.histogram import MOVED, PROOF, Histogram, Scan
 from dpbench.privacy.ledger import Budget
@@ -65,14 +65,14 @@ class NoisyHistogram(Mechanism):
             return "its cells divide the declared ranges, so dataset.scaling must be box"
         if self.counts == "raw" and ("polynomial" not in model.provides or "truncation" in model.provides):
             return "counts=raw leaves negative weights, which only a quadratic loss can take"
-        least = Grid(geometry, 2).cells
+        least = Binning(geometry, 2).cells
         if least > self.cells:
             return f"two bins an attribute make {spelled(least)} cells, above mechanism.cells={self.cells:,}"
         return None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         n = max(float(curator.n.min()), 2.0)  # folds may differ by a row: all runs of a fit have one grid
-        grid = Grid.within(curator.geometry, self.bins(curator.geometry, n), self.cells)
+        grid = Binning.within(curator.geometry, self.bins(curator.geometry, n), self.cells)
         noise = laplace(MOVED, budget.epsilon, PROOF)
         scan = curator.scan(Histogram(grid), noise, grid.step)
         least = math.log(n) / budget.epsilon if self.counts == "threshold" else 0.0
@@ -82,11 +82,11 @@ class NoisyHistogram(Mechanism):
         """K before the cap."""
         if isinstance(self.bandwidth, int):
             return self.bandwidth
-        axes = len(Grid(geometry, 2).axes)
+        axes = len(Binning(geometry, 2).axes)
         exponent = 1 / (1 + axes / 2) if self.bandwidth == "lei" else 1 / (1 + axes)
         return max(math.ceil(math.pow(n / math.sqrt(math.log(n)), exponent)), 2)
 
-    def _fitted(self, problem: Problem, grid: Grid, scan: Scan, noise: Noise, least: float) -> Fit:
+    def _fitted(self, problem: Problem, grid: Binning, scan: Scan, noise: Noise, least: float) -> Fit:
         runs = range(len(problem.n))
         if not moments_suffice(problem):
             return fit_cells(problem, (_kept(grid, scan, run, least) for run in runs))
@@ -103,7 +103,7 @@ def _weights(counts: np.ndarray, least: float) -> np.ndarray:
     return counts
 
 
-def _kept(grid: Grid, scan: Scan, run: int, least: float) -> tuple[Rows, np.ndarray]:
+def _kept(grid: Binning, scan: Scan, run: int, least: float) -> tuple[Rows, np.ndarray]:
     """One run's cells of positive weight."""
     cells, weights = [], []
     for start, counts in scan.blocks(run):
@@ -113,7 +113,7 @@ def _kept(grid: Grid, scan: Scan, run: int, least: float) -> tuple[Rows, np.ndar
     return grid.rows(np.concatenate(cells)[:, None]), np.concatenate(weights)
 
 
-def _floor(problem: Problem, grid: Grid, noise: Noise) -> np.ndarray:
+def _floor(problem: Problem, grid: Binning, noise: Noise) -> np.ndarray:
     """What noise alone makes of M's eigenvalues: about 2 std √D, for the largest std of an entry off the diagonal."""
     squares = [float(np.square(axis.points).mean(axis=0).max()) for axis in grid.axes[:-1]]
     largest = np.sort([*squares, *[1.0] * problem.geometry.intercept])[-2:]

@@ -7,15 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpbench.accounting.costs import Currency
+from dpbench.base.options import option
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Model, Problem
-from dpbench.options import option
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.ledger import Budget, Currency
-from dpbench.registry import registry
+from dpbench.privacy.ledger import Budget
+from dpbench.registry.lookup import registry
 
 from .dpc import not_sensitive, sensitive_attributes
 

@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.fit import DIVERGED, OK, Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Capability, Problem
-from dpbench.noisy_objective import RADIUS, Repair, minimise, minimum_within
-from dpbench.options import option
+from dpbench.base.options import option
+from dpbench.contracts.fit import DIVERGED, OK, Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Capability, Problem
+from dpbench.fitting.noisy_objective import RADIUS, Repair, minimise, minimum_within
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from dpbench.base.errors import Refused
+from dpbench.base.options import option
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.data.bins import Binning
 from dpbench.data.geometry import Geometry
-from dpbench.data.grid import Grid
-from dpbench.errors import Refused
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Capability, Model, Problem
-from dpbench.noisy_cells import fit_cells
-from dpbench.options import option
+from dpbench.fitting.noisy_histogram import fit_cells
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.filtering import MOST, least_threshold, survivors
 from dpbench.privacy.histogram import MOVED, PROOF, Histogram
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import geometric
+from dpbench.privacy.sparse_histogram import MOST, least_threshold, survivors
 
 LARGEST = 200_000
 """The size when nothing is said, for tables of more rows."""
@@ -66,7 +66,7 @@ class FilterPriority(Mechanism):
         return None if geometry.scaling == "box" else "its cells divide the declared ranges, so dataset.scaling must be box"
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        grid = Grid(curator.geometry, self.bins)
+        grid = Binning(curator.geometry, self.bins)
         noise = geometric(MOVED, budget.epsilon, PROOF)
         scale = float(noise.scale[0, 0])
         size = self.size or min(int(curator.n.min()), LARGEST)  # folds may differ by a row

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Problem
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Problem
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.data.statistics import Sample
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.mechanism import Mechanism
-from dpbench.model import Capability, Model, Problem
+from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 

@@ -8,12 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from dpbench.base.random_streams import stream
 from dpbench.data.geometry import Geometry
+from dpbench.data.moments import Moments, gram
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import Moments, Sample, gram
 from dpbench.privacy.curator import Curator
-from dpbench.quadratic import Quadratic
-from dpbench.streams import stream
+from dpbench.privacy.quadratic import Quadratic
 
 GRID = np.logspace(-6, 0, 13)
 FOLDS = 5

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
-from dpbench.data.statistics import Sample
-from dpbench.fit import Fit
+from dpbench.contracts.fit import Fit
+from dpbench.data.samples import Sample
 
 P = TypeVar("P")
 

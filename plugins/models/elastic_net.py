@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from dpbench.base.options import option
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.data.statistics import Sample
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Model, Problem
-from dpbench.options import option
+from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 from ._cross_validation import chosen_penalty
 from ._remembered import remembered

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Model, Problem
-from dpbench.options import option
+from dpbench.base.options import option
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.privacy.curator import Curator
 
 from ._cross_validation import chosen_penalty

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbench.data.statistics import Sample
-from dpbench.fit import Fit
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Model, Problem
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.polynomial import Loss
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 
 class LeastSquares(Problem):

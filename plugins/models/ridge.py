@@ -7,12 +7,12 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from dpbench.base.options import option
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Model, Problem
-from dpbench.options import option
 from dpbench.privacy.curator import Curator
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 from ._cross_validation import chosen_penalty
 from .linear import LeastSquares

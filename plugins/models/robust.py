@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpbench.contracts.fit import DIVERGED, OK, Fit
+from dpbench.contracts.hooks import hookimpl
+from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
-from dpbench.data.statistics import Sample
-from dpbench.fit import DIVERGED, OK, Fit
-from dpbench.hooks import hookimpl
-from dpbench.model import Capability, Model, Problem
+from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
 
 from ._remembered import remembered

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import pytest
 from mlflow.entities import Run
 
-from dpbench.report.sweep import Sweep
-from dpbench.tracking.reading import read_sweep
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.store import open_store
-from dpbench.tracking.ui import Pages, newest_sweep, serving
-from dpbench.tracking.view import FLAT, save_view
+from dpbench.tracking.sweep_reader import read_sweep
+from dpbench.tracking.ui_server import Pages, newest_sweep, serving
+from dpbench.tracking.ui_view import FLAT, save_view
 
 SETTINGS = ("MLFLOW_", "DPBENCH_", "HYDRA_")
 COMMAND = ("-m", "mechanism=fm,dpba", "epsilon=0.1,0.8,3.2", "dataset=wine", "splits.repeats=4")
@@ -160,7 +160,7 @@ class Recorded:
     host: str
     pages: Pages
     cells: tuple[Run, ...]
-    sweep: Sweep
+    sweep: SweepRecord
 
     @property
     def parent(self) -> str:

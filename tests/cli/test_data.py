@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dpbench.__main__ import main
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 Capture = pytest.CaptureFixture[str]
 SECRET = "Zq7Secret"
@@ -96,7 +96,7 @@ def test_a_draft_is_rounded_and_warns_loudly(folder: Path, capsys: Capture) -> N
 
 
 def test_a_draft_runs_as_it_stands(folder: Path, capsys: Capture) -> None:
-    from dpbench.streams import stream
+    from dpbench.base.random_streams import stream
 
     (folder / "people.csv").write_text(PEOPLE)
     code, out, _ = run(capsys, "data", "describe", "people.csv", "--out", "people.yaml")
@@ -109,7 +109,7 @@ def test_a_draft_runs_as_it_stands(folder: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (17, 90), (-3, 4), (1e-5, 3e-5), (-2_000_000, 7), (5, 5.001)])
 def test_a_rounded_range_holds_the_data_and_is_not_much_wider(low: float, high: float) -> None:
-    from dpbench.data.bounds import rounded
+    from dpbench.files.bounds_file import rounded
 
     below, above = rounded(low, high)
     assert below <= low
@@ -118,7 +118,7 @@ def test_a_rounded_range_holds_the_data_and_is_not_much_wider(low: float, high: 
 
 
 def test_an_odd_name_or_delimiter_survives_the_draft(folder: Path, capsys: Capture) -> None:
-    from dpbench.streams import stream
+    from dpbench.base.random_streams import stream
 
     (folder / "odd.csv").write_text('"a: b";no;y\n1;no;5\n2;yes;6\nN;no;8\n')
     assert run(capsys, "data", "describe", "odd.csv", "--delimiter", ";", "--null", "N", "--out", "odd.yaml")[0] == 0

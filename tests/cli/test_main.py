@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbench import __version__
 from dpbench.__main__ import main
-from dpbench.errors import Refused
-from dpbench.registry import registry
+from dpbench.base.errors import Refused
+from dpbench.base.version import __version__
+from dpbench.registry.lookup import registry
 
 HEAVY = ("hydra", "omegaconf", "mlflow", "cvxpy", "pandas", "pyarrow", "matplotlib")
 
@@ -32,7 +32,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What Hydra's application was given, instead of running it."""
     calls: list[list[str]] = []
     application = SimpleNamespace(main=lambda arguments: calls.append(arguments) or 0)
-    monkeypatch.setitem(sys.modules, "dpbench.sweep.app", application)
+    monkeypatch.setitem(sys.modules, "dpbench.sweeps.hydra.app", application)
     return calls
 
 
@@ -40,7 +40,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def run(arguments: list[str]) -> int:
         raise error
 
-    monkeypatch.setitem(sys.modules, "dpbench.sweep.app", SimpleNamespace(main=run))
+    monkeypatch.setitem(sys.modules, "dpbench.sweeps.hydra.app", SimpleNamespace(main=run))
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,12 @@ def test_the_names_for_plugins_and_notebooks_are_there(python: Callable[[str], s
     assert python(f"from dpbench import {names}; import dpbench; print(set(dpbench.__all__) <= set(dir(dpbench)))") == "True\n"
 
 
-@pytest.mark.parametrize("imports", ["import dpbench", "import dpbench.sweep", "import dpbench; from dpbench import sweep"])
-def test_the_sweep_package_can_be_called(python: Callable[[str], str], imports: str) -> None:
-    assert python(f"{imports}; print(callable(dpbench.sweep), type(dpbench.sweep).__mro__[1].__name__)") == "True module\n"
+def test_sweep_is_a_function_with_its_real_signature(python: Callable[[str], str]) -> None:
+    """``help(dpbench.sweep)`` shows the arguments, also after modules of the sweeps room were imported."""
+    asked = (
+        "import inspect, dpbench, dpbench.sweeps.plan; print(inspect.isfunction(dpbench.sweep), inspect.signature(dpbench.sweep))"
+    )
+    assert python(asked).startswith("True (options: ")
 
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error(python: Callable[[str], str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dpbench.__main__ import main
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 SHIPPED = {
     ("mechanism", "dpba"),

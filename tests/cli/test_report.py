@@ -99,7 +99,7 @@ def test_too_short_a_run_id_is_told_how_long_it_must_be(home: Path, capsys: Capt
 
 
 def test_a_cut_list_of_sweeps_says_that_it_is_cut(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.setattr("dpbench.tracking.reading.NAMED", 1)
+    monkeypatch.setattr("dpbench.tracking.sweep_reader.NAMED", 1)
     assert main(["report", "zhang2012/fig66"]) == 2
     assert " and 1 more." in capsys.readouterr().err
 
@@ -114,7 +114,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpbench.report.folder.write_report", interrupted)
+    monkeypatch.setattr("dpbench.report.output_folder.write_report", interrupted)
     assert main(["report"]) == 130
     assert "Interrupted" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
 from dpbench.data.scaling import grid_bits, scale, truncate
 from dpbench.data.table import Column, Table
-from dpbench.errors import Refused
 
 
 def wild(rows: int = 400, seed: int = 0) -> Table:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 from dpbench.data.splits import UNUSED, Splits
-from dpbench.errors import Refused
-from dpbench.streams import stream
 
 SCHEMES = {
     "5 folds": Splits(repeats=3),

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
 from dpbench.data.table import Column, Table
-from dpbench.errors import Refused
 
 SECRET = 731.8125
 Y = Column("y", 0, 1000)

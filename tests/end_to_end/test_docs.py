@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpbench.__main__ import main
-from dpbench.registry import registry
-from dpbench.sweep.store import register
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.hydra.config_groups import register
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^<!-- test: (?P<what>[^\n]+?) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -20,7 +20,7 @@ import numpy as np
 import pandas
 import pytest
 
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 NAME = "Zq7Quixote"
 NUMBER = 41927.8125
@@ -137,7 +137,7 @@ for how in ("good", "bad"):
         bounds["name"] = [0, 1]
     try:
         codes[f"a frame, {how}"] = list(dpbench.sweep(options, dataset="table", mechanism="fm", engine="serial")["state"])
-    except dpbench.errors.Refused as refusal:
+    except dpbench.base.errors.Refused as refusal:
         print(refusal)
         codes[f"a frame, {how}"] = "refused"
 json.dump(codes, open(sys.argv[2], "w"))
@@ -216,14 +216,14 @@ def test_the_commands_end_as_they_should(run: Run) -> None:
 
 def test_the_marks_are_in_the_rows_that_mechanisms_see(tmp_path: Path) -> None:
     """The search below would find nothing else worth finding."""
-    from dpbench.bench.sources import Source
+    from dpbench.cells.loading import DatasetRows
     from dpbench.data.splits import Splits
 
     write_tables(tmp_path)
     bounds = {"age": [0, 100], "wealth": [-65536, 65536], "income": [-65536, 65536]}
     options = {"path": str(tmp_path / "people.csv"), "target": "income", "bounds": bounds, "attributes": ["age", "wealth"]}
     dataset = registry().get("dataset", "table").build(options)
-    rows = Source(dataset, registry().get("model", "linear").build({}), Splits(repeats=1), 0).scaled(0).rows
+    rows = DatasetRows(dataset, registry().get("model", "linear").build({}), Splits(repeats=1), 0).scaled(0).rows
     assert SCALED in rows.z
 
 

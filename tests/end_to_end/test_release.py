@@ -17,10 +17,10 @@ import pytest
 
 import dpbench
 from dpbench.__main__ import main
-from dpbench.errors import Refused
-from dpbench.privacy import secure
-from dpbench.registry import registry
-from dpbench.sweep.store import register
+from dpbench.base.errors import Refused
+from dpbench.privacy import secure_noise as secure
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.hydra.config_groups import register
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("opendp") is None,

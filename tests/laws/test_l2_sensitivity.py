@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.data.blocks import Block
+from dpbench.data.samples import CHUNK, WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import CHUNK, Block, WholeSample
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.replay import Replay
-from dpbench.privacy.weighted import WeightedMoments
+from dpbench.privacy.replay import ReplayCurator
+from dpbench.privacy.weighted_moments import WeightedMoments
 
 KAPPA = 5.0
 SHAPES = {"1 column": (1, ()), "2 columns": (2, ()), "5 columns": (5, ()), "groups": (0, (2, 3)), "mixed": (3, (3, 2))}
@@ -188,7 +189,7 @@ def test_weights_without_a_state_are_refused(geometry) -> None:  # type: ignore[
 def replayed(make, curate):  # type: ignore[no-untyped-def]
     """cdp_irls on a table, then on its neighbours with the first answers: the fits and the replays."""
 
-    def both(tables: list[Rows], model: str, weights: Any = None, **options: Any) -> tuple[list[np.ndarray], list[Replay]]:
+    def both(tables: list[Rows], model: str, weights: Any = None, **options: Any) -> tuple[list[np.ndarray], list[ReplayCurator]]:
         mechanism = make("mechanism", "cdp_irls", **options)
         budget = Budget(1.3, 1e-6, mechanism.counted())
 
@@ -201,7 +202,7 @@ def replayed(make, curate):  # type: ignore[no-untyped-def]
         curator = curate(tables[0], budget.epsilon, currency=budget.currency)
         fits, replays = [fit(curator)], []
         for neighbour in tables[1:]:
-            replays.append(Replay(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), budget, curator.tape))
+            replays.append(ReplayCurator(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), budget, curator.tape))
             fits.append(fit(replays[-1]))
             replays[-1].finish()
         return fits, replays

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
 from dpbench.data.table import Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.noise import ConcentratedGaussian, Gaussian, Geometric, Laplace
 from dpbench.privacy.polynomial import Polynomial
-from dpbench.streams import stream
 
 FALSE_ALARM = 1e-6
 RUNS = 20_000

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from dpbench.contracts.mechanism import OneRunMechanism
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
-from dpbench.mechanism import OneRunMechanism
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget, Overspent
 from dpbench.privacy.noise import laplace

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from dpbench.contracts.mechanism import Fit, Mechanism, OneRunMechanism
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import WholeSample
-from dpbench.mechanism import Fit, Mechanism, OneRunMechanism
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
 from dpbench.privacy.polynomial import Polynomial
-from dpbench.privacy.replay import Replay, Violation
+from dpbench.privacy.replay import ReplayCurator, Violation
 
 BUDGET = Budget(1.3, 1e-6, "pure")
 
@@ -99,11 +99,11 @@ class Renamed(Mechanism):
 def replayed(make, curate):  # type: ignore[no-untyped-def]
     """The mechanism on some rows, then on their neighbour with the first answers: both fits and the replay."""
 
-    def both(mechanism: Any, rows: Rows, neighbour: Rows, model: str = "linear") -> tuple[Fit, Fit, Replay]:
+    def both(mechanism: Any, rows: Rows, neighbour: Rows, model: str = "linear") -> tuple[Fit, Fit, ReplayCurator]:
         curator = curate(rows, epsilon=BUDGET.epsilon)
         problem = make("model", model, intercept=rows.geometry.intercept).prepare(curator)
         first = mechanism.fit(curator, problem, BUDGET)
-        replay = Replay(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), BUDGET, curator.tape)
+        replay = ReplayCurator(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), BUDGET, curator.tape)
         second = mechanism.fit(replay, make("model", model, intercept=rows.geometry.intercept).prepare(replay), BUDGET)
         replay.finish()
         return first, second, replay

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.data.statistics import WholeSample
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.polynomial import Polynomial
-from dpbench.privacy.replay import Replay
+from dpbench.privacy.replay import ReplayCurator
 
 CONVENTIONS = ["monomial", "matrix", "code"]
 TARGETS = {"linear": "real", "logistic": "binary"}
@@ -166,7 +166,7 @@ def test_every_answer_of_dpc_privr_and_what_is_left_is_replayed_at_adversarial_n
         mechanism = make("mechanism", name, **options)
         curator = curate(tables[0], epsilon=EPSILON)
         before = mechanism.fit(curator, make("model", MODELS[loss]).prepare(curator), curator.ledger.budget)
-        replay = Replay(WholeSample(tables[1]), Draws(0, "test", [(0, 0)]), Budget(EPSILON, 1e-6, "pure"), curator.tape)
+        replay = ReplayCurator(WholeSample(tables[1]), Draws(0, "test", [(0, 0)]), Budget(EPSILON, 1e-6, "pure"), curator.tape)
         after = mechanism.fit(replay, make("model", MODELS[loss]).prepare(replay), replay.ledger.budget)
         replay.finish()
         assert len(replay.ratios) == len(curator.tape)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from dpbench.__main__ import main
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 from dpbench.data.table import Table
-from dpbench.errors import Refused
-from dpbench.streams import stream
 
 pytest.importorskip("pooch", reason="the extra `download` is not installed")
 

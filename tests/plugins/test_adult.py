@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.statistics import WholeSample
 from dpbench.data.table import Table
-from dpbench.errors import Refused
 from dpbench.privacy.ledger import Budget
-from dpbench.streams import stream
-from dpbench.sweep.grid import loaded
-from dpbench.sweep.plan import plan
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import plan
 
 GROUPS = {"workclass": 8, "marital_status": 7, "occupation": 14, "relationship": 6, "race": 5, "native_country": 41}
 MISSING = {"workclass": 2_799, "occupation": 2_809, "native_country": 857}

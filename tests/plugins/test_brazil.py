@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
 from dpbench.data.table import Table
-from dpbench.registry import registry
-from dpbench.streams import stream
+from dpbench.registry.lookup import registry
 
 R2 = {5: (0.368, 0.264), 8: (0.444, 0.313), 11: (0.454, 0.320), 14: (0.465, 0.327)}
 

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpbench.bench.cell import Cell, Choice, Settings
-from dpbench.bench.unit import Unit, run_unit
+from dpbench.accounting.composition import epsilon_of_zcdp
+from dpbench.accounting.costs import Pure, Zcdp
+from dpbench.cells.cell import Cell, ComponentChoice, Settings
+from dpbench.cells.work_unit import Unit, run_unit
+from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale, truncate
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block, WholeSample
-from dpbench.privacy.accounting import epsilon_of_zcdp
-from dpbench.privacy.cost import Pure, Zcdp
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 
@@ -332,8 +333,13 @@ def test_eigenvalues_are_raised_to_what_noise_alone_makes_of_them(
 def test_a_cell_is_given_its_budget_in_that_currency(options, make) -> None:  # type: ignore[no-untyped-def]
     """Through the unit: nothing is refused as overspent, and a wrong currency would be."""
     mechanism = make("mechanism", "cdp_irls", **options)
-    choices = [Choice("linear", make("model", "linear").options()), Choice("gaussian", make("dataset", "gaussian").options())]
-    cell = Cell(Choice("cdp_irls", mechanism.options()), *choices, Choice("none", {}), Splits(repeats=1), Settings(), {})
+    choices = [
+        ComponentChoice("linear", make("model", "linear").options()),
+        ComponentChoice("gaussian", make("dataset", "gaussian").options()),
+    ]
+    cell = Cell(
+        ComponentChoice("cdp_irls", mechanism.options()), *choices, ComponentChoice("none", {}), Splits(repeats=1), Settings(), {}
+    )
     (part,) = run_unit(Unit((cell,), (0,)))
     assert part.error == ""
     assert part.ledger is not None

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
 from dpbench.data.table import Table
-from dpbench.errors import Refused
-from dpbench.registry import registry
-from dpbench.streams import stream
-from dpbench.sweep.grid import loaded
-from dpbench.sweep.plan import plan
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import plan
 
 Variant = str
 FOLDERS = {"persons": "us", "heads": "us_heads"}

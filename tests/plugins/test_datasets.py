@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpbench.errors import Refused
-from dpbench.streams import stream
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 
 
 @pytest.mark.parametrize(("color", "n"), [("white", 4_898), ("red", 1_599)])
@@ -79,11 +79,11 @@ def test_a_sampling_rate_that_leaves_nothing_is_refused(make) -> None:  # type: 
 
 def test_a_table_that_is_drawn_anew_has_its_own_unit_in_each_repeat(make) -> None:  # type: ignore[no-untyped-def]
     """With bounds from the data every repeat's target has another range, and rmse_raw is in that repeat's unit."""
-    from dpbench.bench.sources import Source
+    from dpbench.cells.loading import DatasetRows
     from dpbench.data.splits import Splits
 
     dataset = make("dataset", "gaussian", n=60, d=2, bounds="data", redraw=True)
-    source = Source(dataset, make("model", "linear"), Splits(repeats=3, folds=2), 0)
+    source = DatasetRows(dataset, make("model", "linear"), Splits(repeats=3, folds=2), 0)
     block = source.block(range(3))
     expected = [source.scaled(repeat).rows.geometry.half_range for repeat in range(3) for _ in range(2)]
     assert len(set(expected)) == 3

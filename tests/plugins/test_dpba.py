@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
 from dpbench.data.scaling import scale
-from dpbench.errors import Refused
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpbench.data.scaling import scale
 from dpbench.privacy.polynomial import Polynomial
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 FALSE_ALARM = 1e-6
 FM_OPTIONS = [

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.bench.cell import Cell, Choice, Settings
-from dpbench.bench.summary import record_of
-from dpbench.bench.unit import Unit, run_unit
-from dpbench.data.grid import Grid
+from dpbench.base.errors import Refused
+from dpbench.cells.cell import Cell, ComponentChoice, Settings
+from dpbench.cells.summaries import record_of
+from dpbench.cells.work_unit import Unit, run_unit
+from dpbench.data.bins import Binning
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import WholeSample
-from dpbench.errors import Refused
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.replay import Replay, Violation
+from dpbench.privacy.replay import ReplayCurator, Violation
 
 FALSE_ALARM = 1e-6
 
@@ -70,7 +70,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, m
         return
     assert mechanism.unsupported(built, train.geometry) is None
     fit, problem, _ = fitted(make, curate, train, built, 1e13, counts=counts, bandwidth=4)
-    grid = Grid(train.geometry, 4)
+    grid = Binning(train.geometry, 4)
     binned = grid.rows(grid.index(train))
     exact = problem.exact(WholeSample(binned)).weights[0]
     if model == "robust":
@@ -90,7 +90,7 @@ def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, r
     train, epsilon, runs, penalty = rows(intercept=intercept), 0.7, 8, 0.01 if model == "ridge" else 0.0
     built = make("model", model, intercept=intercept)
     fit, _, curator = fitted(make, curate, repeated(train, runs), built, epsilon, counts=counts, bandwidth=3)
-    grid = Grid(train.geometry, 3)
+    grid = Binning(train.geometry, 3)
     centres = grid.rows(np.arange(grid.cells)[:, None])
     x, y, D = centres.x, centres.y, train.geometry.dimension
     mask = np.r_[np.zeros(int(intercept)), np.ones(D - intercept)]
@@ -116,7 +116,7 @@ def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_cell(rows, mak
     """E max(Lap(2/ε), 0) = 1/ε, over 10⁵ empty cells. False alarm 1e-6."""
     train, epsilon = rows(), 0.25
     _, _, curator = fitted(make, curate, train, make("model", "linear"), epsilon, bandwidth=20)
-    grid = Grid(train.geometry, 20)
+    grid = Binning(train.geometry, 20)
     counts = np.concatenate([counts for _, counts in curator.tape[0].noisy.blocks(0)])
     empty = np.maximum(np.delete(counts, grid.index(train)[:, 0]), 0)
     assert len(empty) > 90_000
@@ -166,10 +166,10 @@ def test_cells_beyond_the_cap_are_coarsened_and_the_bins_recorded(make) -> None:
     for cap, bins in ((1_000_000, 3), (500_000, 2)):
         options = {**make("mechanism", "dpme").options(), "cells": cap}
         cell = Cell(
-            Choice("dpme", options),
-            Choice("linear", make("model", "linear").options()),
-            Choice("wine", make("dataset", "wine").options()),
-            Choice("none", {}),
+            ComponentChoice("dpme", options),
+            ComponentChoice("linear", make("model", "linear").options()),
+            ComponentChoice("wine", make("dataset", "wine").options()),
+            ComponentChoice("none", {}),
             Splits(repeats=1),
             Settings(),
             {},
@@ -221,12 +221,12 @@ def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceede
         z[row, 1:3] *= -1
         z[row, 1:3] += 1e-3 * row
         neighbour = replace(train, z=np.clip(z, -1, 1))
-        replay = Replay(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), budget, curator.tape)
+        replay = ReplayCurator(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), budget, curator.tape)
         again = make("mechanism", "dpme", bandwidth=3).fit(replay, problem, budget)
         replay.finish()
         np.testing.assert_array_equal(first.weights, again.weights)
         ratios += replay.ratios
     assert max(ratios) == pytest.approx(1.0, rel=1e-12)
-    replay = Replay(WholeSample(train), Draws(0, "test", [(0, 0)]), budget, curator.tape)
+    replay = ReplayCurator(WholeSample(train), Draws(0, "test", [(0, 0)]), budget, curator.tape)
     with pytest.raises(Violation, match="control flow"):
         make("mechanism", "dpme", bandwidth=4).fit(replay, problem, budget)

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
+from dpbench.contracts.fit import Fit
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
 from dpbench.data.table import Table
-from dpbench.errors import Refused
-from dpbench.fit import Fit
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 BASES = [name for name in registry().names("mechanism") if name not in ("drop_sensitive", "dpc")]
 LEFT_OUT = {"a column": ("x1",), "a group": ("g0",), "both": ("x0", "g0")}

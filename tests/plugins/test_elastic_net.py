@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import ElasticNet
 
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.statistics import WholeSample
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
-from dpbench.data.statistics import WholeSample
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 
 def test_zhang_s_toy_example_is_the_printed_polynomial(make, curate, geometry, rows) -> None:  # type: ignore[no-untyped-def]

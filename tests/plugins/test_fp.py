@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpbench.bench.cell import Cell, Choice, Settings
-from dpbench.bench.summary import record_of
-from dpbench.bench.unit import Unit, run_unit
-from dpbench.data.grid import Grid
+from dpbench.base.errors import Refused
+from dpbench.cells.cell import Cell, ComponentChoice, Settings
+from dpbench.cells.summaries import record_of
+from dpbench.cells.work_unit import Unit, run_unit
+from dpbench.data.bins import Binning
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import WholeSample
-from dpbench.errors import Refused
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.replay import Replay, Violation
+from dpbench.privacy.replay import ReplayCurator, Violation
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(model, ro
     built = make("model", model)
     train = rows(built.target)
     fit, problem, _ = fitted(make, curate, train, built, 1e13)
-    grid = Grid(train.geometry, 8)
+    grid = Binning(train.geometry, 8)
     binned = grid.rows(grid.index(train))
     exact = problem.exact(WholeSample(binned)).weights[0]
     if model == "robust":
@@ -74,7 +74,7 @@ def test_the_weights_are_the_fit_of_the_summary(model, rows, make, curate, repea
     """From the tape, by plain matrices: the summary's weights make n in total."""
     train, runs, penalty = rows(spread=0.2), 6, 0.01 if model == "ridge" else 0.0
     fit, _, curator = fitted(make, curate, repeated(train, runs), make("model", model), 2.0, bins=4, size=60)
-    grid, mask = Grid(train.geometry, 4), np.r_[0, np.ones(7)]
+    grid, mask = Binning(train.geometry, 4), np.r_[0, np.ones(7)]
     for run, kept in enumerate(curator.tape[0].noisy):
         assert 0 < len(kept.count) <= 60
         cells, weight = grid.rows(kept.index), 300 * kept.count / kept.count.sum()
@@ -152,17 +152,17 @@ def test_a_domain_too_large_to_enumerate_is_fitted(make, curate, geometry) -> No
         fit, problem, _ = fitted(make, curate, train, built, epsilon, bins=4)
         assert np.isfinite(fit.weights).all()
         assert fit.notes["cells"] == pytest.approx(4.0**301)
-    grid = Grid(g, 4)
+    grid = Binning(g, 4)
     exact = problem.exact(WholeSample(grid.rows(grid.index(train)))).weights
     np.testing.assert_allclose(fit.weights, exact, atol=1e-8)
 
 
 def test_threshold_size_and_cells_are_on_the_record(make) -> None:  # type: ignore[no-untyped-def]
     cell = Cell(
-        Choice("fp", make("mechanism", "fp").options()),
-        Choice("linear", make("model", "linear").options()),
-        Choice("wine", make("dataset", "wine").options()),
-        Choice("none", {}),
+        ComponentChoice("fp", make("mechanism", "fp").options()),
+        ComponentChoice("linear", make("model", "linear").options()),
+        ComponentChoice("wine", make("dataset", "wine").options()),
+        ComponentChoice("none", {}),
         Splits(repeats=1),
         Settings(),
         {},
@@ -196,13 +196,13 @@ def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceede
     for row in range(10):
         z = train.z.copy()
         z[row, 1:3] *= -1 if row % 2 else 1 - 1e-9
-        replay = Replay(WholeSample(replace(train, z=z)), Draws(0, "test", [(0, 0)]), budget, curator.tape)
+        replay = ReplayCurator(WholeSample(replace(train, z=z)), Draws(0, "test", [(0, 0)]), budget, curator.tape)
         again = make("mechanism", "fp", size=50).fit(replay, problem, budget)
         replay.finish()
         np.testing.assert_array_equal(first.weights, again.weights)
         ratios += replay.ratios
     assert max(ratios) == pytest.approx(1.0, rel=1e-12)
     assert min(ratios) == 0
-    replay = Replay(WholeSample(train), Draws(0, "test", [(0, 0)]), budget, curator.tape)
+    replay = ReplayCurator(WholeSample(train), Draws(0, "test", [(0, 0)]), budget, curator.tape)
     with pytest.raises(Violation, match="control flow"):
         make("mechanism", "fp", size=51).fit(replay, problem, budget)

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from dpbench.__main__ import main
+from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.random_streams import stream
 from dpbench.data.table import Table
-from dpbench.errors import Refused, Unfinished
-from dpbench.streams import stream
 
 pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
+from dpbench.contracts.fit import Fit
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.statistics import WholeSample
-from dpbench.fit import Fit
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 SOLVERS = ["scs", "clarabel"]
 

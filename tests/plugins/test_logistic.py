@@ -10,9 +10,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score, roc_curve
 
+from dpbench.data.blocks import Block
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block, WholeSample
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbench.bench.record import Record
-from dpbench.registry import registry
-from dpbench.sweep.engines import Engine
-from dpbench.sweep.execute import run_cells
-from dpbench.sweep.grid import loaded
-from dpbench.sweep.plan import Plan, plan
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.engines import Engine
+from dpbench.sweeps.execution import run_cells
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import SweepPlan, plan
 
 TABLES = {
     "wine": ("dataset=wine", "dataset.sensitive=[alcohol]"),
@@ -41,17 +41,17 @@ GRID = (
 NEEDS_SENSITIVE = ("dpc", "drop_sensitive")
 
 
-def ran(planned: Plan) -> list[Record]:
-    records: list[Record] = []
+def ran(planned: SweepPlan) -> list[FinishedCell]:
+    records: list[FinishedCell] = []
     run_cells(planned, Engine(), records.append)
     return records
 
 
-def name(record: Record) -> str:
+def name(record: FinishedCell) -> str:
     return " ".join(record.params[key] for key in ("mechanism", "model", "dataset", "epsilon"))
 
 
-def faults(records: Sequence[Record]) -> list[str]:
+def faults(records: Sequence[FinishedCell]) -> list[str]:
     """What is wrong with a cell: it failed (a warning is an error here), a run has no number, or a metric is none."""
     found = [f"{name(record)}: {record.error}" for record in records if record.status != "ok"]
     for record in records:

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.attack import Target
-from dpbench.bench.record import Record
-from dpbench.bench.summary import record_of
-from dpbench.bench.unit import Unit, run_unit
+from dpbench.base.random_streams import stream
+from dpbench.cells.summaries import record_of
+from dpbench.cells.work_unit import Unit, run_unit
+from dpbench.contracts.attack import Target
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
-from dpbench.registry import registry
-from dpbench.streams import stream
-from dpbench.sweep.grid import loaded
-from dpbench.sweep.plan import plan
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import plan
 
 PLANTED = '''
     from dataclasses import dataclass
@@ -54,7 +54,7 @@ def planted(drop_in: Callable[[str], None]) -> None:
     drop_in(PLANTED)
 
 
-def records(*overrides: str) -> list[Record]:
+def records(*overrides: str) -> list[FinishedCell]:
     """The records of a grid; what is pruned is left out."""
     found = plan(loaded(overrides))
     parts = [part for unit in found.units() for part in run_unit(unit)]
@@ -63,7 +63,7 @@ def records(*overrides: str) -> list[Record]:
     return [record_of(cells[part.key].cell, [part], {}, {}, "rmse") for part in parts]  # type: ignore[arg-type]
 
 
-def upper(record: Record, name: str) -> float:
+def upper(record: FinishedCell, name: str) -> float:
     return record.metrics[f"attack/{name}_ci_high"]
 
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.attack import Target
-from dpbench.bench.unit import Part, run_unit
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
+from dpbench.cells.work_unit import Part, run_unit
+from dpbench.contracts.attack import Target
+from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
 from dpbench.data.table import Column, Table
-from dpbench.errors import Refused
-from dpbench.streams import stream
-from dpbench.sweep.grid import loaded
-from dpbench.sweep.plan import plan, refuse_pruned
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import plan, refuse_pruned
 
 Aim = Callable[..., Target]
 SMALL = ("dataset=census", "dataset.sample_n=400", "splits.repeats=2", "splits.folds=2", "model=linear")

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpbench.data.blocks import Block
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block, WholeSample
 
 
 @pytest.fixture

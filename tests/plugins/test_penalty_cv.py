@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.base.random_streams import stream
+from dpbench.data.blocks import Block
+from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block, Sample, WholeSample
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.streams import stream
 
 MODELS = ["ridge", "lasso", "elastic_net"]
 GRID = 10.0 ** np.arange(-6, 0.1, 0.5)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpbench.base.errors import Refused
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
-from dpbench.errors import Refused
 from dpbench.privacy.curator import Answer, Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.quadratic import Quadratic
+from dpbench.privacy.quadratic import Quadratic
 
 FALSE_ALARM = 1e-6
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.statistics import WholeSample
 
 CASES = [
     "normal",

@@ -13,11 +13,11 @@ import pandas
 import pytest
 
 import dpbench
+from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 from dpbench.data.table import Table
-from dpbench.errors import Refused
-from dpbench.registry import registry
-from dpbench.streams import stream
-from dpbench.sweep import api
+from dpbench.registry.lookup import registry
+from dpbench.sweeps import python_api as api
 
 SECRET = "Zq7Secret"
 BOUNDS: dict[str, Any] = {"age": [0, 100], "sex": {"levels": ["f", "m"]}, "income": [0, 50_000]}

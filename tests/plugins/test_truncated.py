@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
-from dpbench.data.statistics import Block
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 BUDGET = Budget(1.0, 1e-6, "pure")
 

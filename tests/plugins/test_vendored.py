@@ -7,7 +7,7 @@ import inspect
 import re
 from pathlib import Path
 
-from dpbench.registry import registry
+from dpbench.registry.lookup import registry
 
 
 def test_the_readme_lists_every_vendored_file_with_its_sha256() -> None:

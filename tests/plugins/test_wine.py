@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
-from dpbench.streams import stream
 
 
 def test_wine_says_what_it_is(make) -> None:  # type: ignore[no-untyped-def]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
-from dpbench.data.statistics import WholeSample
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, gaussian, laplace

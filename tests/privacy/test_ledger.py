@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.data.statistics import WholeSample
-from dpbench.data.table import Leak
-from dpbench.errors import Refused
-from dpbench.privacy.cost import Approx, Gdp, Nothing, Pure, Zcdp
+from dpbench.accounting.costs import Approx, Gdp, Nothing, Pure, Zcdp
+from dpbench.base.errors import Refused
+from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator, Draws
-from dpbench.privacy.ledger import Budget, Entry, Ledger, Overspent, merge
+from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry, Overspent, merge
 from dpbench.privacy.noise import Laplace, Noise, concentrated, gaussian, laplace
+from dpbench.records.leaks import Leak
 
 PROVEN: list[tuple[str, dict[str, Any]]] = [
     *(("fm", {"convention": c, "sensitivity": s}) for c in ("monomial", "matrix", "code") for s in ("paper", "code", "tight")),
@@ -142,7 +142,7 @@ def test_costs_are_counted_in_the_budget_s_currency(currency, costs, spent) -> N
 
 
 def test_the_order_of_the_entries_does_not_matter(some, make) -> None:  # type: ignore[no-untyped-def]
-    entries = [Entry(f"q{i}", cost, True, "p") for i, cost in enumerate((Pure(0.1), Pure(1 / 3), Pure(0.25), Pure(1e-3)))]
+    entries = [LedgerEntry(f"q{i}", cost, True, "p") for i, cost in enumerate((Pure(0.1), Pure(1 / 3), Pure(0.25), Pure(1e-3)))]
     totals = set()
     for order in permutations(entries):
         ledger = Ledger(Budget(1.0, 1e-6, "pure"))
@@ -212,7 +212,7 @@ def test_gaussian_releases_are_priced_by_their_mu_and_rho(some, make) -> None:  
 
 def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak() -> None:
     def ledger(scale: float, epsilon: float, leak: str) -> Ledger:
-        entry = Entry.of("q", laplace(scale * epsilon, epsilon, "p"))
+        entry = LedgerEntry.of("q", laplace(scale * epsilon, epsilon, "p"))
         return Ledger(Budget(2.0, 1e-6, "pure"), [entry], [Leak(leak, "why")])
 
     same = merge([ledger(1.0, 0.5, "a"), ledger(3.0, 0.5, "b"), ledger(2.0, 0.5, "a")])
@@ -221,7 +221,7 @@ def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak(
     for order in permutations([ledger(1.0, 0.5, "a"), ledger(1.0, 0.9, "b"), ledger(1.0, 0.1, "c")]):
         assert merge(order).total.epsilon == 0.9
         assert {leak.what for leak in merge(order).leaks} == {"a", "b", "c"}
-    unsound = Ledger(Budget(2.0, 1e-6, "pure"), [Entry("q", Nothing(), False, "none")])
+    unsound = Ledger(Budget(2.0, 1e-6, "pure"), [LedgerEntry("q", Nothing(), False, "none")])
     for order in permutations([ledger(1.0, 0.5, "a"), unsound]):
         assert not merge(order).sound
 

@@ -15,16 +15,16 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from dpbench.errors import Refused
-from dpbench.options import option
+from dpbench.base.errors import Refused
+from dpbench.base.options import option
+from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.figure_spec import FigureSpec
+from dpbench.records.preset import Preset
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import naming, scales, style
 from dpbench.report.figures.draw import draw
 from dpbench.report.figures.pictures import pictures
-from dpbench.report.figures.subject import MOST_CURVES, Picture
-from dpbench.report.plot import Plot
-from dpbench.report.preset import Preset
-from dpbench.report.rows import Bare, Row
-from dpbench.report.sweep import Sweep
+from dpbench.report.figures.subject import MOST_CURVES, CaptionedFigure
 
 EPSILONS = (0.1, 0.8, 3.2)
 BLUE, VERMILION = "#0072B2", "#D55E00"
@@ -33,7 +33,7 @@ PUBLIC = {"dpbench.sound": "false", "dpbench.private": "false"}
 SYNTHETIC = {"dpbench.synthetic": "true"}
 
 
-def cell(mechanism: str, error: float | None, epsilon: float = 0.8, **more: Any) -> Row:
+def cell(mechanism: str, error: float | None, epsilon: float = 0.8, **more: Any) -> CellRecord:
     """A cell with five runs around its error, and what else is asked."""
     params = {"mechanism": mechanism, "model": "linear", "dataset": "wine", "attack": "none", "epsilon": f"{epsilon:g}"}
     params |= {"delta": "1e-06", "splits": "1 x 5-fold", **more.get("params", {})}
@@ -48,21 +48,23 @@ def cell(mechanism: str, error: float | None, epsilon: float = 0.8, **more: Any)
         metrics["utility/rmse_std"] = 0.5
         runs["utility/rmse"] = error + np.array([-0.02, -0.01, 0, 0.01, np.nan])
     metrics |= more.get("metrics", {})
-    return Row(more.get("state", "run"), params, tags, metrics, "rmse", detail=Bare(runs=runs, curves=more.get("curves", {})))
+    return CellRecord(
+        more.get("state", "run"), params, tags, metrics, "rmse", detail=Bare(runs=runs, curves=more.get("curves", {}))
+    )
 
 
-def grid(*mechanisms: str, **more: Any) -> list[Row]:
+def grid(*mechanisms: str, **more: Any) -> list[CellRecord]:
     """The mechanism's place in the list tells its error."""
     return [cell(name, (index + 1) / epsilon, epsilon, **more) for index, name in enumerate(mechanisms) for epsilon in EPSILONS]
 
 
-def drawn(rows: Sequence[Row], **more: Any) -> dict[str, Picture]:
-    return {picture.name: picture for picture in pictures(Sweep(tuple(rows), "command", **more))}
+def drawn(rows: Sequence[CellRecord], **more: Any) -> dict[str, CaptionedFigure]:
+    return {picture.name: picture for picture in pictures(SweepRecord(tuple(rows), "command", **more))}
 
 
-def asked(rows: Sequence[Row], **plot: Any) -> Picture | None:
+def asked(rows: Sequence[CellRecord], **plot: Any) -> CaptionedFigure | None:
     """The preset's own figure."""
-    preset = Preset(name="paper/fig1", title="A paper, Figure 1", shows="errors", figure=Plot(**plot))
+    preset = Preset(name="paper/fig1", title="A paper, Figure 1", shows="errors", figure=FigureSpec(**plot))
     return drawn(rows, preset=preset).get("figure")
 
 
@@ -301,13 +303,13 @@ class TestAskedFigures:
     def test_a_preset_that_was_changed_does_not_pretend_to_be_the_papers(self) -> None:
         preset = Preset(name="paper/fig1", title="A paper, Figure 1")
         command = "dpbench experiment=paper/fig1 dataset=gaussian epsilon=1,100"
-        for plot in (Plot(), Plot(form="boxes")):
-            changed = Sweep(tuple(grid("fm")), command, replace(preset, figure=plot))
+        for plot in (FigureSpec(), FigureSpec(form="boxes")):
+            changed = SweepRecord(tuple(grid("fm")), command, replace(preset, figure=plot))
             picture = next(iter(pictures(changed)))
             assert picture.title == "after A paper, Figure 1, changed: dataset=gaussian epsilon=1,100"
             assert picture.caption.startswith(picture.title)
             assert picture.title in words(picture.figure)
-        as_it_is = next(iter(pictures(Sweep(tuple(grid("fm")), "dpbench experiment=paper/fig1 quick=true", preset))))
+        as_it_is = next(iter(pictures(SweepRecord(tuple(grid("fm")), "dpbench experiment=paper/fig1 quick=true", preset))))
         assert as_it_is.title == "A paper, Figure 1"
 
     def test_of_several_options_those_in_words_go_by_their_values_alone(self) -> None:
@@ -436,7 +438,7 @@ class TestStyle:
 class TestFiles:
     def test_they_are_real_pictures_in_the_order_that_is_told(self, tmp_path: Path) -> None:
         preset = Preset(name="paper/fig1", title="A paper, Figure 1")
-        found = draw(Sweep(tuple(grid("fm", "dpba")), "command", preset), tmp_path / "report")
+        found = draw(SweepRecord(tuple(grid("fm", "dpba")), "command", preset), tmp_path / "report")
         assert [one.name for one in found] == ["figure", "error_vs_epsilon", "boxes"]
         assert found[0].title == "A paper, Figure 1"
         assert {path.name for path in (tmp_path / "report").iterdir()} == {
@@ -455,8 +457,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         "rows", [[], [cell("fm", None)], [cell("fm", None, state="failed")]], ids=["none", "no error", "failed"]
     )
-    def test_with_nothing_to_draw_nothing_is_written(self, tmp_path: Path, rows: list[Row]) -> None:
-        assert draw(Sweep(tuple(rows), "command"), tmp_path / "report") == ()
+    def test_with_nothing_to_draw_nothing_is_written(self, tmp_path: Path, rows: list[CellRecord]) -> None:
+        assert draw(SweepRecord(tuple(rows), "command"), tmp_path / "report") == ()
         assert list(tmp_path.iterdir()) == []
 
     def test_synthetic_data_and_quick_runs_are_said_in_picture_and_caption(self) -> None:

@@ -14,22 +14,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.report import writing
-from dpbench.report.figures.draw import Drawn
-from dpbench.report.page.boards import boards
-from dpbench.report.page.formats import Table, escaped
-from dpbench.report.page.sentences import in_short
-from dpbench.report.preset import Preset
-from dpbench.report.rows import Bare, Row
-from dpbench.report.sweep import Sweep
-from dpbench.report.writing import write_report
+from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.preset import Preset
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report import write_report as writing
+from dpbench.report.figures.draw import SavedFigure
+from dpbench.report.leaderboards import boards
+from dpbench.report.sentences import in_short
+from dpbench.report.table_formats import TextTable, escaped
+from dpbench.report.write_report import write_report
 
 HOSTILE = '<script>alert("a&b")</script>'
 COMMAND = "python -m dpbench -m mechanism=good,<b>bad</b>"
 REPEATS = 12
 VOID = {"meta", "img", "br", "link"}
 
-Make = Callable[..., Row]
+Make = Callable[..., CellRecord]
 
 
 class Page(HTMLParser):
@@ -77,7 +77,7 @@ class Page(HTMLParser):
 def make() -> Make:
     """A cell's row with its runs and its ledger."""
 
-    def row(mechanism: str, error: float, epsilon: float = 0.8, *, ranked: bool = True, **more: Any) -> Row:
+    def row(mechanism: str, error: float, epsilon: float = 0.8, *, ranked: bool = True, **more: Any) -> CellRecord:
         repeat, fold = np.repeat(np.arange(REPEATS), 2), np.tile([0, 1], REPEATS)
         values = error + 0.01 * np.sin(np.arange(2 * REPEATS) + 10 * error)
         params = {"mechanism": mechanism, "model": "linear", "dataset": "people", "attack": "none", "epsilon": f"{epsilon:g}"}
@@ -95,13 +95,13 @@ def make() -> Make:
         entry = {"query": "sums", "noise": "laplace", "scale": 2 / epsilon, "cost": cost, "sound": ranked, "proof": "Lemma 1"}
         runs = {"repeat": repeat, "fold": fold, "n_train": repeat * 0 + 50, "n_test": repeat * 0 + 50, "utility/rmse": values}
         detail = Bare({"seed": 7}, {"neighbours": "replace_one", "entries": [entry]}, runs)
-        return Row("run", params, tags, metrics, "rmse", run_id="1", detail=detail)
+        return CellRecord("run", params, tags, metrics, "rmse", run_id="1", detail=detail)
 
     return row
 
 
 @pytest.fixture
-def sweep(make: Make) -> Sweep:
+def sweep(make: Make) -> SweepRecord:
     """Two ranked cells at each of two ε; better ones that may not be ranked; a failed and a pruned one."""
     rows = [
         make(name, error + 0.1 / epsilon, epsilon) for epsilon in (0.5, 2.0) for name, error in (("good", 0.2), ("fair", 0.3))
@@ -110,8 +110,8 @@ def sweep(make: Make) -> Sweep:
     rows.append(make("leaky", 0.12, 2.0, tags={"dpbench.leaks": "bounds", "dpbench.leaks_why": "bounds: read; from the rows"}))
     rows.append(make("claimed", 0.13, 2.0, tags={"dpbench.sound": "false"}))
     params = {**rows[0].params, "mechanism": HOSTILE}
-    rows += [Row("failed", params, reason=f"it said {HOSTILE}"), Row("pruned", params, reason="it makes no sense")]
-    return Sweep(tuple(rows), COMMAND, run_id="abcdef")
+    rows += [CellRecord("failed", params, reason=f"it said {HOSTILE}"), CellRecord("pruned", params, reason="it makes no sense")]
+    return SweepRecord(tuple(rows), COMMAND, run_id="abcdef")
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "draw", lambda sweep, folder: ())
 
 
-def page_of(sweep: Sweep, folder: Path) -> Page:
+def page_of(sweep: SweepRecord, folder: Path) -> Page:
     write_report(sweep, folder)
     return Page((folder / "report.html").read_text(encoding="utf-8"))
 
@@ -130,7 +130,7 @@ def csv_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_page_needs_nothing_but_itself(sweep: Sweep, tmp_path: Path) -> None:
+def test_the_page_needs_nothing_but_itself(sweep: SweepRecord, tmp_path: Path) -> None:
     page = page_of(sweep, tmp_path)
     assert not page.all("script")
     assert not page.all("link")
@@ -143,7 +143,7 @@ def test_the_page_needs_nothing_but_itself(sweep: Sweep, tmp_path: Path) -> None
     assert sum(value.startswith("data:") for value in links if value) == len(page.all("img")) > 0
 
 
-def test_every_link_leads_somewhere_and_every_picture_says_what_it_shows(sweep: Sweep, tmp_path: Path) -> None:
+def test_every_link_leads_somewhere_and_every_picture_says_what_it_shows(sweep: SweepRecord, tmp_path: Path) -> None:
     page = page_of(sweep, tmp_path)
     ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
     assert {str(link["href"]).removeprefix("#") for link in page.all("a")} <= ids
@@ -156,16 +156,16 @@ def test_every_link_leads_somewhere_and_every_picture_says_what_it_shows(sweep: 
 def test_a_hostile_name_is_shown_as_text(make: Make, tmp_path: Path, undrawn: None) -> None:
     rows = [make(HOSTILE, 0.2), make("good", 0.3), make("open", 0.1, ranked=False, params={"dataset": HOSTILE})]
     preset = Preset(name=HOSTILE, title=HOSTILE, shows=HOSTILE, chosen=HOSTILE)
-    rows.append(Row("failed", rows[0].params, reason=HOSTILE))
-    page = page_of(Sweep(tuple(rows), f"python {HOSTILE}", preset), tmp_path)
+    rows.append(CellRecord("failed", rows[0].params, reason=HOSTILE))
+    page = page_of(SweepRecord(tuple(rows), f"python {HOSTILE}", preset), tmp_path)
     assert not page.all("script")
     assert page.text.count(HOSTILE) > 8
 
 
-def test_a_figure_s_caption_is_text_too(sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def draw(sweep: Sweep, folder: Path) -> tuple[Drawn, ...]:
+def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(sweep: SweepRecord, folder: Path) -> tuple[SavedFigure, ...]:
         (folder / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8) + (400).to_bytes(4, "big") + (200).to_bytes(4, "big"))
-        return (Drawn("one", "The first", f'"quoted" {HOSTILE}'),)
+        return (SavedFigure("one", "The first", f'"quoted" {HOSTILE}'),)
 
     monkeypatch.setattr(writing, "draw", draw)
     assert write_report(sweep, tmp_path) == "one.png"
@@ -175,7 +175,7 @@ def test_a_figure_s_caption_is_text_too(sweep: Sweep, tmp_path: Path, monkeypatc
     assert int(image["width"] or 0) == 2 * int(image["height"] or 0)
 
 
-def test_every_number_of_the_leaderboard_is_the_record_s(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_every_number_of_the_leaderboard_is_the_record_s(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page_of(sweep, tmp_path)
     lines = csv_of(tmp_path / "leaderboard.csv")
     assert len(lines) == 7, "the fit without privacy is the same at both ε"
@@ -193,7 +193,7 @@ def test_every_number_of_the_leaderboard_is_the_record_s(sweep: Sweep, tmp_path:
     assert [(line["mechanism"], line["epsilon accounted"]) for line in best] == [("good", "0.5"), ("good", "2.0")]
 
 
-def test_the_page_shows_the_same_numbers(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_the_page_shows_the_same_numbers(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page = page_of(sweep, tmp_path)
     cells = {cell for row in page.tables[0][1:] for cell in row}
     for line in csv_of(tmp_path / "leaderboard.csv"):
@@ -201,7 +201,7 @@ def test_the_page_shows_the_same_numbers(sweep: Sweep, tmp_path: Path, undrawn: 
         assert f"{float(line['p20']):#.4g} to {float(line['p80']):#.4g}" in cells
 
 
-def test_only_what_is_private_proven_and_tight_is_ranked(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_only_what_is_private_proven_and_tight_is_ranked(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page = page_of(sweep, tmp_path)
     ranks = {(line["mechanism"], line["rank"]) for line in csv_of(tmp_path / "leaderboard.csv")}
     assert ranks == {("good", "1"), ("fair", "2"), ("open", ""), ("leaky", ""), ("claimed", "")}
@@ -213,7 +213,7 @@ def test_only_what_is_private_proven_and_tight_is_ranked(sweep: Sweep, tmp_path:
     assert all(line["separated"] == "yes" and line["more repeats"] == "" for line in compared)
 
 
-def test_it_says_what_is_not_private_and_why(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_it_says_what_is_not_private_and_why(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     text = page_of(sweep, tmp_path).text
     assert "NOT PRIVATE: open" in text
     assert "Not private means not private" in text
@@ -226,7 +226,7 @@ def test_it_says_what_is_not_private_and_why(sweep: Sweep, tmp_path: Path, undra
     ]
 
 
-def test_the_ledger_has_the_price_at_both_ends_and_its_proof(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_the_ledger_has_the_price_at_both_ends_and_its_proof(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page_of(sweep, tmp_path)
     lines = {line["mechanism"]: line for line in csv_of(tmp_path / "ledger.csv")}
     good = lines["good"]
@@ -235,7 +235,7 @@ def test_the_ledger_has_the_price_at_both_ends_and_its_proof(sweep: Sweep, tmp_p
     assert (lines["open"]["cost"], lines["open"]["proven"]) == ("no guarantee", "NO")
 
 
-def test_failures_stand_together_by_their_reason(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_failures_stand_together_by_their_reason(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page = page_of(sweep, tmp_path)
     lines = csv_of(tmp_path / "failures.csv")
     assert [(line["state"], line["cells"], line["reason"]) for line in lines] == [
@@ -252,13 +252,13 @@ def test_a_banner_says_what_must_be_known_first(
     make: Make, tmp_path: Path, undrawn: None, synthetic: str, noise: str, quick: bool
 ) -> None:
     row = make("good", 0.2, tags={"dpbench.synthetic": synthetic, "dpbench.noise": noise})
-    text = page_of(Sweep((row,), COMMAND, quick=quick), tmp_path).text
+    text = page_of(SweepRecord((row,), COMMAND, quick=quick), tmp_path).text
     assert ("SYNTHETIC" in text) == (synthetic == "true")
     assert ("drawn from a seed" in text) == (noise == "simulation")
     assert ("A first look" in text) == quick
 
 
-def test_question_and_answer_are_in_words(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_question_and_answer_are_in_words(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     text = page_of(sweep, tmp_path).text
     assert (
         "Which of good, fair, leaky and claimed has the lowest error at which ε (0.5 or 2), fitting linear on people (100 rows)?"
@@ -272,11 +272,11 @@ def test_question_and_answer_are_in_words(sweep: Sweep, tmp_path: Path, undrawn:
 
 
 def test_many_problems_are_summed_up_in_three_sentences(make: Make) -> None:
-    def at(dataset: str) -> list[Row]:
+    def at(dataset: str) -> list[CellRecord]:
         return [make(name, error, params={"dataset": dataset}) for name, error in (("good", 0.2), ("fair", 0.3))]
 
     rows = [row for number in range(5) for row in at(f"d{number}")]
-    sentences = in_short(Sweep(tuple(rows), COMMAND), boards(rows), ["one"] * 5)
+    sentences = in_short(SweepRecord(tuple(rows), COMMAND), boards(rows), ["one"] * 5)
     assert len(sentences) == 3
     assert "good in all 5 comparisons (always told apart from all others by a test)" in sentences[0]
     assert "25 % at ε = 0.8" in sentences[1]
@@ -287,7 +287,7 @@ def test_an_attack_has_its_table_and_no_leaderboard_of_its_own(make: Make, tmp_p
     attack = {"attack/advantage_mean": 0.125, "attack/control/guess/advantage_mean": 0.25, "attack/cap": 0.5}
     rows = [make(name, error) for name, error in (("good", 0.2), ("fair", 0.3))]
     rows += [make(name, error, params={"attack": "spy"}, metrics=attack) for name, error in (("good", 0.2), ("fair", 0.3))]
-    page = page_of(Sweep(tuple(rows), COMMAND), tmp_path)
+    page = page_of(SweepRecord(tuple(rows), COMMAND), tmp_path)
     assert len(csv_of(tmp_path / "leaderboard.csv")) == 2
     lines = csv_of(tmp_path / "attacks.csv")
     assert [(line["mechanism"], line["advantage"], line["guess"], line["cap"]) for line in lines] == [
@@ -299,15 +299,15 @@ def test_an_attack_has_its_table_and_no_leaderboard_of_its_own(make: Make, tmp_p
 
 def test_a_large_sweep_is_cut_on_the_page_and_whole_in_the_files(make: Make, tmp_path: Path, undrawn: None) -> None:
     rows = [make(f"m{number}", 0.2 + number / 1000) for number in range(80)]
-    page = page_of(Sweep(tuple(rows), COMMAND), tmp_path)
+    page = page_of(SweepRecord(tuple(rows), COMMAND), tmp_path)
     assert "20 more places are in leaderboard.csv" in page.text
     assert len(csv_of(tmp_path / "leaderboard.csv")) == 80
 
 
 @pytest.mark.parametrize("state", ["failed", "pruned"])
 def test_a_sweep_without_results_says_so_and_nothing_else(make: Make, tmp_path: Path, state: Any) -> None:
-    rows = (Row(state, make("good", 0.2).params, reason="it makes no sense"),)
-    page = page_of(Sweep(rows, COMMAND), tmp_path)
+    rows = (CellRecord(state, make("good", 0.2).params, reason="it makes no sense"),)
+    page = page_of(SweepRecord(rows, COMMAND), tmp_path)
     assert "No cell of this sweep has a result." in page.text
     assert f"Nothing ran, so nothing can be said: 1 cell {state}." in page.text
     assert "it makes no sense" in page.text
@@ -320,7 +320,7 @@ def test_a_guarantee_at_a_delta_is_not_called_pure(make: Make, tmp_path: Path, u
     pure, at_delta = make("good", 0.2), make("fair", 0.3, metrics={"privacy/delta": 1e-6})
     factor, besides = "no release gets likelier by more than a factor of e^ε", "a probability above e^ε times its own plus δ"
     for rows, promised in (((pure,), (True, False)), ((at_delta,), (False, True)), ((pure, at_delta), (True, True))):
-        text = page_of(Sweep(rows, COMMAND), tmp_path).text
+        text = page_of(SweepRecord(rows, COMMAND), tmp_path).text
         assert (factor in text, besides in text) == promised
         assert ("0.8 at δ = 1e-06" in text) == (rows == (at_delta,))
     assert "0.8 at δ = 0 or 1e-06" in text
@@ -332,7 +332,7 @@ def test_a_guarantee_at_a_delta_is_not_called_pure(make: Make, tmp_path: Path, u
 def test_a_changed_preset_is_not_presented_as_its_paper_s(make: Make, tmp_path: Path, undrawn: None) -> None:
     preset = Preset(name="a/b", title="A paper, Figure 1", shows="errors of everything", chosen="all that was open")
     for command, changed in (("-m experiment=a/b engine=serial", False), ("-m experiment=a/b epsilon=7,8 'dataset=a b'", True)):
-        text = page_of(Sweep((make("good", 0.2),), command, preset), tmp_path).text
+        text = page_of(SweepRecord((make("good", 0.2),), command, preset), tmp_path).text
         assert (
             "Not the paper's figure. The preset was changed on the command line: epsilon=7,8 , dataset=a b ." in text
         ) == changed
@@ -346,25 +346,25 @@ def test_a_mechanism_with_ranked_and_other_cells_is_named_with_what_tells_them_a
 ) -> None:
     leaking = {"dpbench.leaks": "cv", "dpbench.leaks_why": "cv: chosen"}
     rows = [make("fm", 0.2), make("fm", 0.3, params={"model": "ridge"}, tags=leaking)]
-    text = page_of(Sweep(tuple(rows), COMMAND), tmp_path).text
+    text = page_of(SweepRecord(tuple(rows), COMMAND), tmp_path).text
     assert "nothing leaked; fm with ridge LEAKS cv, and must not be released" in text
     assert "LEAKS: fm with ridge" in text
     assert "sound: fm with linear" in text
     rows = [make("fm", 0.2), make("fm", 0.3, params={"dataset": "other"}, tags=leaking)]
-    assert "fm on other LEAKS cv" in page_of(Sweep(tuple(rows), COMMAND), tmp_path).text
+    assert "fm on other LEAKS cv" in page_of(SweepRecord(tuple(rows), COMMAND), tmp_path).text
 
 
 def test_only_problems_with_a_ranked_place_are_counted(make: Make) -> None:
     rows = [make(name, 0.2, params={"dataset": data}) for data in ("a", "b", "c") for name in ("good", "fair")]
     rows += [make("open", 0.1, ranked=False, params={"dataset": "d"})]
-    assert "25 % at ε = 0.8 (median over 3 problems)" in in_short(Sweep(tuple(rows), COMMAND), boards(rows), ["one"] * 4)[1]
+    assert "25 % at ε = 0.8 (median over 3 problems)" in in_short(SweepRecord(tuple(rows), COMMAND), boards(rows), ["one"] * 4)[1]
 
 
 def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(
     make: Make, tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules[__name__], "REPEATS", 1)
-    text = page_of(Sweep((make("good", 0.2), make("fair", 0.3)), COMMAND), tmp_path).text
+    text = page_of(SweepRecord((make("good", 0.2), make("fair", 0.3)), COMMAND), tmp_path).text
     assert "no: 1 repeat, at least 6 are needed" in text
     assert "more repeats" not in text.partition("told apart")[2]
     (line,) = csv_of(tmp_path / "comparisons.csv")
@@ -374,14 +374,14 @@ def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(
 def test_a_single_run_is_not_several(make: Make, tmp_path: Path, undrawn: None) -> None:
     row = make("good", 0.2)
     one = Bare(row.detail.config, row.detail.ledger, {name: values[:1] for name, values in row.detail.runs.items()})
-    assert "each over 1 run (" in page_of(Sweep((replace(row, detail=one),), COMMAND), tmp_path).text
+    assert "each over 1 run (" in page_of(SweepRecord((replace(row, detail=one),), COMMAND), tmp_path).text
 
 
 @pytest.mark.parametrize("control", [True, False])
 def test_controls_are_explained_where_there_are_some(make: Make, tmp_path: Path, undrawn: None, control: bool) -> None:
     attack = {"attack/advantage_mean": 0.125, "attack/cap": 0.5}
     attack |= {"attack/control/guess/advantage_mean": 0.25} if control else {}
-    text = page_of(Sweep((make("good", 0.2, params={"attack": "spy"}, metrics=attack),), COMMAND), tmp_path).text
+    text = page_of(SweepRecord((make("good", 0.2, params={"attack": "spy"}, metrics=attack),), COMMAND), tmp_path).text
     assert "the largest expected difference" in text
     assert ("control" in text) == control
 
@@ -396,7 +396,7 @@ def test_noise_without_a_proof_is_no_leak_and_the_ledger_says_that_it_is_its_own
     for one, kind in zip(rows, ("approx", "none"), strict=True):
         ledger = {"entries": [{**entry, "noise": None, "cost": {"kind": kind}, "sound": False}]}
         rows[rows.index(one)] = replace(one, detail=Bare(one.detail.config, ledger, one.detail.runs))
-    page_of(Sweep(tuple(rows), COMMAND), tmp_path)
+    page_of(SweepRecord(tuple(rows), COMMAND), tmp_path)
     assert [line["leak"] for line in csv_of(tmp_path / "leaks.csv")] == ["cv"]
     assert [line["noise"] for line in csv_of(tmp_path / "ledger.csv")] == ["its own", "none"]
 
@@ -404,21 +404,21 @@ def test_noise_without_a_proof_is_no_leak_and_the_ledger_says_that_it_is_its_own
 def test_drawn_rows_are_named_over_the_answer_and_in_every_table(make: Make, tmp_path: Path, undrawn: None) -> None:
     sick = {"health/repaired": 0.5, "attack/advantage_mean": 0.125, "attack/cap": 0.5}
 
-    def cells(dataset: str, synthetic: str) -> list[Row]:
+    def cells(dataset: str, synthetic: str) -> list[CellRecord]:
         more = {"tags": {"dpbench.synthetic": synthetic}, "metrics": sick}
         params = {"dataset": dataset, "attack": "spy"}
         return [make("good", 0.2, params=params, **more), make("fair", 0.3, params=params, **more)]
 
     drawn, real = cells("gaussian", "true"), cells("people", "false")
-    assert "The answer, on SYNTHETIC data" in page_of(Sweep(tuple(drawn), COMMAND), tmp_path).text
-    assert "The answer, in part on SYNTHETIC data" in page_of(Sweep((*drawn, *real), COMMAND), tmp_path).text
+    assert "The answer, on SYNTHETIC data" in page_of(SweepRecord(tuple(drawn), COMMAND), tmp_path).text
+    assert "The answer, in part on SYNTHETIC data" in page_of(SweepRecord((*drawn, *real), COMMAND), tmp_path).text
     for name in ("leaderboard", "comparisons", "ledger", "attacks"):
         lines = csv_of(tmp_path / f"{name}.csv")
         assert {(line["dataset"], line["data"]) for line in lines} == {("gaussian", "synthetic"), ("people", "real")}, name
     assert {line["data"] for line in csv_of(tmp_path / "health.csv")} == {"synthetic", "real"}
 
 
-def test_every_table_reads_again_and_its_latex_is_balanced(sweep: Sweep, tmp_path: Path, undrawn: None) -> None:
+def test_every_table_reads_again_and_its_latex_is_balanced(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page_of(sweep, tmp_path)
     written = sorted(path.stem for path in tmp_path.glob("*.tex"))
     assert written == ["comparisons", "failures", "leaderboard", "leaks", "ledger"]
@@ -446,7 +446,7 @@ def test_every_letter_that_latex_would_take_for_its_own_is_escaped() -> None:
 
 
 def test_a_table_keeps_every_digit_in_its_csv() -> None:
-    table = Table("t", "T", ("name", "value"), (("a,\nb", 0.1 + 0.2), ("c", None)))
+    table = TextTable("t", "T", ("name", "value"), (("a,\nb", 0.1 + 0.2), ("c", None)))
     assert table.csv() == 'name,value\n"a,\nb",0.30000000000000004\nc,\n'
     assert table.numeric(1)
     assert not table.numeric(0)

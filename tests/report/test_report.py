@@ -11,21 +11,21 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.preset import Preset
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import answer
 from dpbench.report.note import METRICS_NOTE, note
-from dpbench.report.preset import Preset
-from dpbench.report.rows import Bare, Row
-from dpbench.report.sweep import Sweep
-from dpbench.report.table import LONGEST, print_table
+from dpbench.report.terminal_table import LONGEST, print_table
 
-Make = Callable[..., Row]
+Make = Callable[..., CellRecord]
 
 
 @pytest.fixture
 def make() -> Make:
     """A cell's row: its median error and what else is asked. Its runs scatter around it, each mechanism's in their own way."""
 
-    def row(mechanism: str, error: float | None, epsilon: float = 0.8, *, spread: float = 0.01, **more: Any) -> Row:
+    def row(mechanism: str, error: float | None, epsilon: float = 0.8, *, spread: float = 0.01, **more: Any) -> CellRecord:
         params = {
             "mechanism": mechanism,
             "model": "linear",
@@ -51,7 +51,7 @@ def make() -> Make:
         runs |= more.pop("runs", {})
         for name in more.pop("without", ()):
             metrics.pop(name, None)
-        return Row(
+        return CellRecord(
             more.pop("state", "run"),
             params,
             tags,
@@ -65,13 +65,13 @@ def make() -> Make:
 
 
 @pytest.fixture
-def public(make: Make) -> Row:
+def public(make: Make) -> CellRecord:
     """The non-private fit: better than everything, and not to be ranked."""
     tags = {"dpbench.sound": "false", "dpbench.private": "false"}
     return make("no_privacy", 0.0101, tags=tags, without=["privacy/epsilon_accounted"])
 
 
-def printed(rows: Sequence[Row]) -> str:
+def printed(rows: Sequence[CellRecord]) -> str:
     out = io.StringIO()
     print_table(rows, out)
     return out.getvalue()
@@ -87,7 +87,7 @@ class TestTable:
         assert text.startswith("linear on wine: rmse on the scaled target, 50 x 5-fold")
         assert body(text) == [["fm", "0.8", "0.1985", "0.1785 - 0.2185", "0.1500", "0.1772", "0.8", "sound"]]
 
-    def test_what_is_not_private_or_not_proven_or_leaks_says_so(self, make: Make, public: Row) -> None:
+    def test_what_is_not_private_or_not_proven_or_leaks_says_so(self, make: Make, public: CellRecord) -> None:
         rows = [
             public,
             make("a", 0.2, tags={"dpbench.sound": "false"}),
@@ -223,7 +223,7 @@ class TestNote:
         (sentence,) = answer([better])
         assert "nothing is ranked" in sentence
         assert "marvel" not in sentence
-        assert "| marvel |" in note(Sweep((better, make("fm", 0.2)), "command", run_id="id"), "error_vs_epsilon.png"), (
+        assert "| marvel |" in note(SweepRecord((better, make("fm", 0.2)), "command", run_id="id"), "error_vs_epsilon.png"), (
             "but it is in the table"
         )
 
@@ -320,9 +320,11 @@ class TestNote:
         assert any("fm has the lowest median rmse, 0.3, repeat by repeat lower than dpba's" in one for one in sentences)
         assert any("dpba has the lowest median rmse, 0.11, repeat by repeat lower than fm's" in one for one in sentences)
 
-    def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell(self, make: Make, public: Row) -> None:
+    def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell(
+        self, make: Make, public: CellRecord
+    ) -> None:
         rows = [make("fm", 0.2), public, make("bad", None, state="failed", reason="x"), make("old", 0.25, state="resumed")]
-        text = note(Sweep(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
+        text = note(SweepRecord(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
         assert text.startswith(
             "- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, repeat by repeat lower than old's"
         )
@@ -333,41 +335,41 @@ class TestNote:
         assert "| infinite | NOT PRIVATE |" in text
         assert "1 cell failed" in text
         assert "SYNTHETIC" not in text.upper()
-        assert "get-artifact" not in note(Sweep(tuple(rows), "command", run_id="abc"), None)
+        assert "get-artifact" not in note(SweepRecord(tuple(rows), "command", run_id="abc"), None)
 
     @pytest.mark.parametrize("key", ["mechanism.ridge", "dataset.n", "model.penalty", "delta", "splits", "seed"])
     def test_no_two_lines_of_the_notes_table_look_alike(self, make: Make, key: str) -> None:
-        text = note(Sweep((make("fm", 0.2, params={key: "17"}), make("fm", 0.2, params={key: "71"})), "command"), None)
+        text = note(SweepRecord((make("fm", 0.2, params={key: "17"}), make("fm", 0.2, params={key: "71"})), "command"), None)
         one, other = [line for line in text.splitlines() if line.startswith("| fm")]
         assert "17" in one
         assert "71" in other
 
     def test_where_nothing_ran_the_note_says_so_and_has_no_table(self, make: Make) -> None:
         rows = (make("bad", None, state="failed", reason="x"), make("odd", None, state="pruned", reason="y"))
-        text = note(Sweep(rows, "command"), None)
+        text = note(SweepRecord(rows, "command"), None)
         assert text.startswith("- Nothing ran, so nothing can be said: 1 cell failed and 1 cell pruned.")
         assert "| " not in text
         assert METRICS_NOTE not in text
 
     def test_a_changed_preset_is_named_so_at_the_top(self, make: Make) -> None:
         preset = Preset(name="a/b", title="A paper, Figure 1")
-        text = note(Sweep((make("fm", 0.2),), "python -m dpbench -m experiment=a/b epsilon=7", preset), None)
+        text = note(SweepRecord((make("fm", 0.2),), "python -m dpbench -m experiment=a/b epsilon=7", preset), None)
         assert text.startswith("**Not the paper's figure.** The preset was changed on the command line: `epsilon=7`.")
-        assert "Not the paper's" not in note(Sweep((make("fm", 0.2),), "experiment=a/b quick=true", preset), None)
+        assert "Not the paper's" not in note(SweepRecord((make("fm", 0.2),), "experiment=a/b quick=true", preset), None)
 
     def test_noise_without_a_proof_is_called_unproven_beside_the_leaks(self, make: Make) -> None:
         tags = {"dpbench.sound": "false", "dpbench.leaks": "unproven_noise,cv"}
         row = make("odd", 0.2, tags={**tags, "dpbench.leaks_why": "unproven_noise: no proof; cv: chosen"})
-        text = note(Sweep((row,), "command"), None)
+        text = note(SweepRecord((row,), "command"), None)
         assert "UNPROVEN in 1 cell: no proof." in text
         assert "LEAKS in 1 cell: cv: chosen." in text
         assert "LEAKS in 1 cell: unproven" not in text
 
     def test_synthetic_data_is_named_so(self, make: Make) -> None:
-        assert "synthetic" in note(Sweep((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None)
+        assert "synthetic" in note(SweepRecord((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None)
 
 
-def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing(make: Make, public: Row) -> None:
+def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing(make: Make, public: CellRecord) -> None:
     assert make("fm", 0.2).ranked
     assert make("fm", 0.2, state="resumed").ranked
     assert not public.ranked

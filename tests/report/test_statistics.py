@@ -11,20 +11,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.report.rows import Bare, Row
+from dpbench.records.cell_record import Bare, CellRecord
 from dpbench.report.statistics.paired import LEVEL, Leaderboard, against_best, compare, groups, means
 from dpbench.report.statistics.ranks import critical_difference, friedman, ranks
 from dpbench.report.statistics.signed_rank import EXACT, fewest, needed, p_value, shift
 
 RNG = np.random.default_rng
-Cell = Callable[..., Row]
+Cell = Callable[..., CellRecord]
 
 
 @pytest.fixture
 def cell() -> Cell:
     """A cell with these errors: one line a repeat, one column a fold."""
 
-    def row(name: str, errors: Sequence[float] | np.ndarray, *, dataset: str = "wine", epsilon: float = 0.8, **tags: str) -> Row:
+    def row(
+        name: str, errors: Sequence[float] | np.ndarray, *, dataset: str = "wine", epsilon: float = 0.8, **tags: str
+    ) -> CellRecord:
         table = np.asarray(errors, dtype=float)
         table = table[:, None] if table.ndim == 1 else table
         repeats, folds = table.shape
@@ -35,12 +37,12 @@ def cell() -> Cell:
         if np.isfinite(table).any():
             metrics["utility/rmse_median"] = float(np.nanquantile(table, 0.5))
         tags = {"dpbench.sound": "true", "dpbench.private": "true", "dpbench.leaks": "", **tags}
-        return Row("run", params, tags, metrics, "rmse", detail=Bare(runs=runs))
+        return CellRecord("run", params, tags, metrics, "rmse", detail=Bare(runs=runs))
 
     return row
 
 
-def led(rows: Sequence[Row]) -> Leaderboard:
+def led(rows: Sequence[CellRecord]) -> Leaderboard:
     board = against_best(rows)
     assert board is not None
     return board
@@ -289,7 +291,7 @@ class TestRanks:
     def table(self) -> np.ndarray:
         return np.array([[float(rank) for rank in line.split()] for line in DEMSAR.split(";")])
 
-    def rows(self, cell: Cell, table: np.ndarray) -> list[Row]:
+    def rows(self, cell: Cell, table: np.ndarray) -> list[CellRecord]:
         return [
             cell(f"m{column}", [value], dataset=f"d{line}")
             for line, errors in enumerate(table)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.bench.record import Record
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.tracking.run_writer import Recorded, Writer
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.writer import Recorded, Writer
 
 
 @pytest.fixture(scope="session")
@@ -35,8 +35,8 @@ def writer(store: Store) -> Iterator[Writer]:
 
 
 @pytest.fixture
-def make_record() -> Callable[..., Record]:
-    def make(key: str = "a1", **changes: Any) -> Record:
+def make_record() -> Callable[..., FinishedCell]:
+    def make(key: str = "a1", **changes: Any) -> FinishedCell:
         parts: dict[str, Any] = {
             "status": "ok",
             "config": {"mechanism": {"name": "fm", "ridge": 4.0}, "epsilon": 0.8, "seed": 0},
@@ -51,14 +51,14 @@ def make_record() -> Callable[..., Record]:
                 "weights": np.arange(12.0).reshape(4, 3),
             },
         }
-        return Record(key=key, **{**parts, **changes})
+        return FinishedCell(key=key, **{**parts, **changes})
 
     return make
 
 
 @pytest.fixture
-def make_failure(make_record: Callable[..., Record]) -> Callable[..., Record]:
-    def make(key: str = "f1", error: str = "LinAlgError: singular") -> Record:
+def make_failure(make_record: Callable[..., FinishedCell]) -> Callable[..., FinishedCell]:
+    def make(key: str = "f1", error: str = "LinAlgError: singular") -> FinishedCell:
         return make_record(key, status="failed", metrics={}, history={}, ledger={}, runs={}, error=error)
 
     return make

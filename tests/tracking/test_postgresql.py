@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from dpbench.bench.record import Record
-from dpbench.errors import Refused
+from dpbench.base.errors import Refused
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
-from dpbench.tracking.writer import Writer
 
 OPEN = "import sys; from dpbench.tracking.store import open_store; print(open_store(sys.argv[1]).experiment_id)"
 
@@ -64,7 +64,7 @@ def test_a_cell_is_written_and_found_again(
     uri: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    make_record: Callable[..., Record],
+    make_record: Callable[..., FinishedCell],
     ids: Callable[..., dict[str, str]],
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dpbench.errors import Refused
-from dpbench.tracking import opening
-from dpbench.tracking.address import masked
+from dpbench.base.errors import Refused
+from dpbench.tracking import connection as opening
 from dpbench.tracking.store import Store, open_store
+from dpbench.tracking.store_uri import masked
 
 OPEN_AND_EXIT = """
 import os, sys

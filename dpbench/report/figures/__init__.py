@@ -1,1 +1,1 @@
-"""The figures of a sweep, drawn from its rows alone."""
+"""The figures of a sweep, drawn from its records alone."""

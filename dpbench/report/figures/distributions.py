@@ -12,12 +12,12 @@ from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.figure_spec import FigureSpec
 from dpbench.report.figures import naming, scales, style
 from dpbench.report.figures.drawing import BANDS, MOST_PANELS, foot, ordered, places, references, text_of
 from dpbench.report.figures.points import Panel, curves, label, panels, place
-from dpbench.report.figures.style import Look
-from dpbench.report.plot import Plot
-from dpbench.report.rows import Row
+from dpbench.report.figures.style import CurveStyle
 
 MOST_VALUES = 12
 """So many values of ε at most have boxes."""
@@ -29,7 +29,7 @@ FLAT = 0.1
 """Of the axis: a box with its whiskers that takes less is a dash."""
 
 
-def boxes(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str) -> Figure | None:
+def boxes(rows: Sequence[CellRecord], plot: FigureSpec, looks: Mapping[str, CurveStyle], title: str) -> Figure | None:
     """Box plots of the runs, curves side by side at each x, or at as many of them as fit."""
     shown = panels(rows, plot)[:MOST_PANELS]
     chosen = [(panel, _chosen(panel, plot, len(shown))) for panel in shown]
@@ -49,7 +49,7 @@ def boxes(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str
     return style.finish(figure, ordered(handles, looks), title, foot(used, text))
 
 
-def _chosen(panel: Panel, plot: Plot, among: int) -> list[Row]:
+def _chosen(panel: Panel, plot: FigureSpec, among: int) -> list[CellRecord]:
     """The cells at some of the places, evenly picked, so that the boxes stay wide enough to be seen."""
     at = sorted(places([place(row, plot.x) for row in panel.rows]).items(), key=lambda item: item[1])
     names = len(curves(panel.rows, plot))
@@ -59,7 +59,12 @@ def _chosen(panel: Panel, plot: Plot, among: int) -> list[Row]:
 
 
 def _boxes(
-    axes: Axes, panel: Panel, cells: Sequence[Row], plot: Plot, looks: Mapping[str, Look], handles: dict[str, Artist]
+    axes: Axes,
+    panel: Panel,
+    cells: Sequence[CellRecord],
+    plot: FigureSpec,
+    looks: Mapping[str, CurveStyle],
+    handles: dict[str, Artist],
 ) -> tuple[int, int]:
     """Draw a panel; answers how many boxes it has, and how many runs lie beyond its axis."""
     at = sorted(places([place(row, plot.x) for row in cells]).items(), key=lambda item: item[1])
@@ -114,12 +119,12 @@ def _at_the_end(axes: Axes, runs: Sequence[tuple[float, float, str]]) -> None:
             axes.plot([x], [end], color=colour, marker=mark, markersize=3.5, linestyle="", clip_on=False, zorder=5)
 
 
-def _finite(row: Row, metric: str) -> np.ndarray:
+def _finite(row: CellRecord, metric: str) -> np.ndarray:
     runs: np.ndarray = np.asarray(row.detail.runs.get(metric, ()), dtype=float)
     return np.compress(np.isfinite(runs), runs)
 
 
-def _draw(axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: float, look: Look, *, hollow: bool) -> None:
+def _draw(axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: float, look: CurveStyle, *, hollow: bool) -> None:
     colour = look.colour
     axes.bxp(
         stats,
@@ -135,9 +140,9 @@ def _draw(axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: flo
     )
 
 
-def roc(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str) -> Figure | None:
+def roc(rows: Sequence[CellRecord], plot: FigureSpec, looks: Mapping[str, CurveStyle], title: str) -> Figure | None:
     """The mean or median curve over the runs, with the band of its runs, and the diagonal that guessing gives."""
-    found: dict[tuple[str | None, ...], list[tuple[Row, str]]] = {}
+    found: dict[tuple[str | None, ...], list[tuple[CellRecord, str]]] = {}
     for row in rows:
         name = next((name for name in plot.y or tuple(row.detail.curves) if "x" in row.detail.curves.get(name, {})), None)
         if name is not None and _middle(plot) in row.detail.curves[name]:
@@ -170,5 +175,5 @@ def roc(rows: Sequence[Row], plot: Plot, looks: Mapping[str, Look], title: str) 
     return style.finish(figure, ordered(handles, looks), title, foot(used, about))
 
 
-def _middle(plot: Plot) -> str:
+def _middle(plot: FigureSpec) -> str:
     return "median" if plot.statistic == "median" else "mean"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpbench.report.sweep import Sweep
+from dpbench.records.sweep_record import SweepRecord
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SavedFigure:
     """A figure that was written, as ``name.png`` and ``name.pdf``."""
 
     name: str
@@ -17,7 +17,7 @@ class Drawn:
     caption: str
 
 
-def draw(sweep: Sweep, folder: Path) -> tuple[Drawn, ...]:
+def draw(sweep: SweepRecord, folder: Path) -> tuple[SavedFigure, ...]:
     """Write every figure that has something to say: the preset's own comes first and is called ``figure``."""
     if not sweep.done:
         return ()
@@ -29,5 +29,5 @@ def draw(sweep: Sweep, folder: Path) -> tuple[Drawn, ...]:
         for picture in pictures(sweep):
             folder.mkdir(parents=True, exist_ok=True)
             style.save(picture.figure, folder / picture.name)
-            drawn.append(Drawn(picture.name, picture.title, picture.caption))
+            drawn.append(SavedFigure(picture.name, picture.title, picture.caption))
     return tuple(drawn)

@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.figure_spec import FigureSpec
 from dpbench.report.figures import naming, scales, style
-from dpbench.report.figures.points import Panel, Point, curves, levels, points
-from dpbench.report.figures.style import Look
-from dpbench.report.plot import Plot
-from dpbench.report.rows import Row
+from dpbench.report.figures.points import Panel, PlottedPoint, curves, levels, points
+from dpbench.report.figures.style import CurveStyle
 
 MOST_PANELS = 9
 WRITTEN = 14
@@ -32,8 +32,8 @@ BANDS = {"quantiles": "Bands: 20-80 % of the runs.", "confidence": "Bands: 95 % 
 
 def lines(
     shown: Sequence[Panel],
-    plot: Plot,
-    looks: Mapping[str, Look],
+    plot: FigureSpec,
+    looks: Mapping[str, CurveStyle],
     title: str,
     *,
     written: str = "",
@@ -50,12 +50,12 @@ def lines(
     return style.finish(figure, ordered(handles, looks), title, foot(rows, band(plot) if about is None else about, *said))
 
 
-def band(plot: Plot) -> str:
+def band(plot: FigureSpec) -> str:
     """What the shaded bands are."""
     return "" if plot.statistic == "variance" else BANDS[plot.band]
 
 
-def ordered(handles: Mapping[str, Artist], looks: Mapping[str, Look]) -> list[Artist]:
+def ordered(handles: Mapping[str, Artist], looks: Mapping[str, CurveStyle]) -> list[Artist]:
     """The curves in the order of the sweep, then the references."""
     names = list(dict.fromkeys([*(name for name in looks if name in handles), *handles]))
     for name, text in naming.short(names).items():
@@ -63,7 +63,7 @@ def ordered(handles: Mapping[str, Artist], looks: Mapping[str, Look]) -> list[Ar
     return [handles[name] for name in names]
 
 
-def foot(rows: Sequence[Row], *sentences: str) -> str:
+def foot(rows: Sequence[CellRecord], *sentences: str) -> str:
     """What the picture says of itself, wherever it is shown."""
     hollow = HOLLOW if not all(row.ranked for row in rows) else ""
     drawn = [row.params["dataset"] for row in rows if row.tags.get("dpbench.synthetic") == "true"]
@@ -74,8 +74,8 @@ def foot(rows: Sequence[Row], *sentences: str) -> str:
 def _lines(
     axes: Axes,
     panel: Panel,
-    plot: Plot,
-    looks: Mapping[str, Look],
+    plot: FigureSpec,
+    looks: Mapping[str, CurveStyle],
     handles: dict[str, Artist],
     *,
     written: str,
@@ -114,7 +114,7 @@ def _lines(
     return [f"{bands} {CUT}"] * bool(cut) + [COINCIDE] * (joined and _coincide(axes, list(found.values()), at))
 
 
-def _coincide(axes: Axes, found: Sequence[Sequence[Point]], at: Mapping[float | str | None, float]) -> bool:
+def _coincide(axes: Axes, found: Sequence[Sequence[PlottedPoint]], at: Mapping[float | str | None, float]) -> bool:
     """Whether marks of two curves cannot be told apart."""
     marks = [[scales.inside(axes, at[point.x], point.y) for point in some if point.x is not None] for some in found]
     return any(
@@ -133,7 +133,7 @@ def places(values: Sequence[float | str | None]) -> dict[float | str | None, flo
     return {value: float(index) for index, value in enumerate(known)}
 
 
-def _curve(axes: Axes, here: Sequence[Point], x: Sequence[float], look: Look, *, joined: bool) -> None:
+def _curve(axes: Axes, here: Sequence[PlottedPoint], x: Sequence[float], look: CurveStyle, *, joined: bool) -> None:
     y, low, high = ([getattr(point, name) for point in here] for name in ("y", "low", "high"))
     if joined:
         axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3)
@@ -153,7 +153,7 @@ def _curve(axes: Axes, here: Sequence[Point], x: Sequence[float], look: Look, *,
 
 
 def references(
-    axes: Axes, panel: Panel, plot: Plot, at: Mapping[float | str | None, float], handles: dict[str, Artist]
+    axes: Axes, panel: Panel, plot: FigureSpec, at: Mapping[float | str | None, float], handles: dict[str, Artist]
 ) -> list[float]:
     """Draw the level lines of a panel, and answer with where they are."""
     across = {**{naming.reference(name): over for name, over in levels(panel, plot).items()}, **panel.across}
@@ -172,7 +172,7 @@ def references(
     return [level for over in across.values() for level in over.values()]
 
 
-def _along(axes: Axes, plot: Plot, at: Mapping[float | str | None, float]) -> None:
+def _along(axes: Axes, plot: FigureSpec, at: Mapping[float | str | None, float]) -> None:
     names = sorted(at.items(), key=lambda item: item[1])
     x = [place for _, place in names]
     if any(isinstance(value, str) for value in at):
@@ -187,7 +187,7 @@ def text_of(value: float | str | None) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _write(axes: Axes, found: Sequence[Sequence[Point]], at: Mapping[float | str | None, float], key: str) -> None:
+def _write(axes: Axes, found: Sequence[Sequence[PlottedPoint]], at: Mapping[float | str | None, float], key: str) -> None:
     """Its parameter beside each point, or beside those at the ends of the curves where there are many; none over another."""
     few = sum(map(len, found)) <= WRITTEN
     taken: list[tuple[float, float]] = []

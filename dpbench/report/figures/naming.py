@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dpbench.errors import Refused
-from dpbench.options import options_of
-from dpbench.registry import registry
-from dpbench.report.rows import Row
+from dpbench.base.errors import Refused
+from dpbench.base.options import options_of
+from dpbench.records.cell_record import CellRecord
+from dpbench.registry.lookup import registry
 
 AXES = {
     "epsilon": "ε",
@@ -55,7 +55,7 @@ def axis(name: str) -> str:
     return AXES.get(name) or _plain(name.rpartition("/")[2].rpartition(".")[2])
 
 
-def along(key: str, rows: Iterable[Row]) -> str:
+def along(key: str, rows: Iterable[CellRecord]) -> str:
     """A parameter of these rows in words: an option of a component in those of its one line of help, where they are few."""
     kind, _, option = key.partition(".")
     if key in AXES or not option:
@@ -105,7 +105,7 @@ def reference(name: str) -> str:
     return "cap of the guarantee" if name == "attack/cap" else axis(name)
 
 
-def panel(row: Row, keys: Iterable[str]) -> str:
+def panel(row: CellRecord, keys: Iterable[str]) -> str:
     """The problem that a panel shows: ``linear on wine``, and what else tells it from the others."""
     values = {key: row.params[key] for key in keys if key in row.params}
     place = " on ".join(values.pop(key) for key in ("model", "dataset") if key in values)

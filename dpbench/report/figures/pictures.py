@@ -8,15 +8,15 @@ from dataclasses import replace
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.figure_spec import FigureSpec
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import naming, style
 from dpbench.report.figures.distributions import boxes, roc
 from dpbench.report.figures.drawing import band, foot
 from dpbench.report.figures.points import Panel, label, once, panels, varying
-from dpbench.report.figures.subject import Picture, Subject, runs
-from dpbench.report.plot import Plot
-from dpbench.report.rows import Row
+from dpbench.report.figures.subject import CaptionedFigure, FigureContext, runs
 from dpbench.report.statistics.ranks import ranks
-from dpbench.report.sweep import Sweep
 
 HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
 ATTACKS = ("attack/advantage", "attack/accuracy_train", "attack/auc")
@@ -25,11 +25,11 @@ UNEQUAL = 0.01
 """From this relative difference on the accounted ε is another than the one asked for."""
 
 
-def own(sweep: Sweep) -> Picture | None:
+def own(sweep: SweepRecord) -> CaptionedFigure | None:
     """The preset's own figure, as the paper drew it."""
     if sweep.preset is None:
         return None
-    subject = Subject.as_asked(sweep, sweep.preset.figure)
+    subject = FigureContext.as_asked(sweep, sweep.preset.figure)
     rows, plot = subject.cells, subject.plot
     title, source = plot.title or sweep.preset.title, sweep.preset.title
     if sweep.changed:
@@ -46,7 +46,7 @@ def own(sweep: Sweep) -> Picture | None:
     return subject.picture("figure", title, f"{says}; {what} of the {runs(rows)} of each cell.", rows, figure)
 
 
-def _over(shown: Sequence[Panel], plot: Plot) -> str:
+def _over(shown: Sequence[Panel], plot: FigureSpec) -> str:
     """What each point is."""
     row, metric = shown[0].rows[0], shown[0].metric
     if metric in row.metrics:
@@ -55,7 +55,7 @@ def _over(shown: Sequence[Panel], plot: Plot) -> str:
     return f"{plot.statistic} over the {runs(shown[0].rows)} of each cell" + (f", {bands}" if bands else "")
 
 
-def error_against(subject: Subject) -> Picture | None:
+def error_against(subject: FigureContext) -> CaptionedFigure | None:
     """Median error with its band against ε, or against what else the sweep varied, and the two references."""
     x = subject.plot.x
     if len({row.params.get(x) for row in subject.rows}) < 2:
@@ -65,7 +65,7 @@ def error_against(subject: Subject) -> Picture | None:
     return subject.lines(f"error_vs_{x.rpartition('.')[2]}", title, says, subject.plot, panels(subject.rows, subject.plot))
 
 
-def box_plots(subject: Subject) -> Picture | None:
+def box_plots(subject: FigureContext) -> CaptionedFigure | None:
     """The runs themselves."""
     if not subject.rows:
         return None
@@ -78,7 +78,7 @@ def box_plots(subject: Subject) -> Picture | None:
     return subject.picture("boxes", "The error of each run", says, subject.rows, figure, cut=cut)
 
 
-def error_against_accounted(subject: Subject) -> Picture | None:
+def error_against_accounted(subject: FigureContext) -> CaptionedFigure | None:
     """The error against what the ledger says was spent, where that is not simply the ε that was asked for."""
     other = [row for row in subject.rows if row.private and abs(row.accounted / row.epsilon - 1) > UNEQUAL]
     if not other or not subject.several or subject.plot.x != "epsilon":
@@ -91,7 +91,7 @@ def error_against_accounted(subject: Subject) -> Picture | None:
     return subject.lines("error_vs_accounted", "Error against the accounted ε", says, plot, panels(subject.rows, plot))
 
 
-def attack_frontier(subject: Subject) -> Picture | None:
+def attack_frontier(subject: FigureContext) -> CaptionedFigure | None:
     """What an attack finds against what the model is worth."""
     attacked = [row for row in subject.cells if any(f"{name}_mean" in row.metrics for name in ATTACKS)]
     keys = ("attack", *(key for key in varying(attacked) if key.startswith("attack.")))
@@ -121,7 +121,7 @@ def attack_frontier(subject: Subject) -> Picture | None:
     return subject.lines("attack_frontier", title, says, plot, shown, written=subject.plot.x, about=about)
 
 
-def _controls(rows: Sequence[Row]) -> list[str]:
+def _controls(rows: Sequence[CellRecord]) -> list[str]:
     """What can be guessed without any release, where that is an advantage."""
     found = dict.fromkeys(name for row in rows for name in row.metrics if name.startswith("attack/control/"))
     return [name.removesuffix("_mean") for name in found if name.endswith("/advantage_mean")]
@@ -137,7 +137,7 @@ def _caps(panel: Panel) -> dict[str, dict[float | str | None, float]]:
     return {f"cap at ε = {epsilon:g}": {None: cap} for cap, epsilon in caps[:needed]}
 
 
-def time_against_error(subject: Subject) -> Picture | None:
+def time_against_error(subject: FigureContext) -> CaptionedFigure | None:
     """What a better error costs in time."""
     timed = [row for row in subject.rows if row.metrics.get("time/fit_seconds", 0.0) > 0]
     if not timed or not subject.several:
@@ -154,10 +154,10 @@ def time_against_error(subject: Subject) -> Picture | None:
     return subject.lines("time_vs_error", title, says, plot, shown, written=subject.plot.x, joined=False, about=about)
 
 
-def health(subject: Subject) -> Picture | None:
+def health(subject: FigureContext) -> CaptionedFigure | None:
     """How often fits went wrong; rates that are the same everywhere share a panel."""
     plot = replace(subject.plot, band=None, references=())
-    places: dict[tuple[str | None, ...], list[Row]] = {}
+    places: dict[tuple[str | None, ...], list[CellRecord]] = {}
     for row in once(subject.cells):
         places.setdefault(tuple(row.params.get(key) for key in plot.panels), []).append(row)
     shown = []
@@ -180,7 +180,7 @@ def health(subject: Subject) -> Picture | None:
     return subject.lines("health", "Fits that went wrong", says, plot, shown)
 
 
-def mean_ranks(subject: Subject) -> Picture | None:
+def mean_ranks(subject: FigureContext) -> CaptionedFigure | None:
     """Mean ranks over the datasets, and the difference that means something."""
     if not subject.several or len({row.problem for row in subject.rows}) < 2:
         return None
@@ -223,10 +223,10 @@ def mean_ranks(subject: Subject) -> Picture | None:
 GENERAL = (error_against, box_plots, error_against_accounted, attack_frontier, time_against_error, health, mean_ranks)
 
 
-def pictures(sweep: Sweep) -> Iterator[Picture]:
+def pictures(sweep: SweepRecord) -> Iterator[CaptionedFigure]:
     """The paper's own figure, if there is one, then the general ones that have something to say."""
     first = own(sweep)
     if first is not None:
         yield first
-    subject = Subject.of(sweep)
+    subject = FigureContext.of(sweep)
     yield from filter(None, (make(subject) for make in GENERAL))

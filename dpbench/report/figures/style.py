@@ -44,7 +44,7 @@ CHARACTER = 0.066
 
 
 @dataclass(frozen=True)
-class Look:
+class CurveStyle:
     """How a curve is drawn, the same in all figures of a sweep."""
 
     colour: str
@@ -67,7 +67,7 @@ class Look:
         return {"facecolor": light, "edgecolor": self.colour, "hatch": self.hatch, "linewidth": 1.0}
 
 
-def looks(curves: Mapping[str, tuple[str, str]]) -> dict[str, Look]:
+def looks(curves: Mapping[str, tuple[str, str]]) -> dict[str, CurveStyle]:
     """A look for each curve, given its mechanism and what else it is: the colour is the mechanism's, the shape the rest's.
 
     Where only one of the two varies it decides both. The numbers of colours, marks and lines have no common factor, so that no
@@ -81,7 +81,7 @@ def looks(curves: Mapping[str, tuple[str, str]]) -> dict[str, Look]:
             colour = shape
         elif len(others) == 1:
             shape = colour
-        found[name] = Look(COLOURS[colour % len(COLOURS)], *(kind[shape % len(kind)] for kind in (MARKS, LINES, HATCHES)))
+        found[name] = CurveStyle(COLOURS[colour % len(COLOURS)], *(kind[shape % len(kind)] for kind in (MARKS, LINES, HATCHES)))
     return found
 
 

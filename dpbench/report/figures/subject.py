@@ -8,14 +8,14 @@ from functools import cached_property
 
 from matplotlib.figure import Figure
 
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_record import label as rows_label
+from dpbench.records.figure_spec import FigureSpec
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import naming, style
 from dpbench.report.figures.drawing import MOST_PANELS, lines
 from dpbench.report.figures.points import Panel, label, named, once, parts, place, varying
-from dpbench.report.figures.style import Look
-from dpbench.report.plot import Plot
-from dpbench.report.rows import Row
-from dpbench.report.rows import label as rows_label
-from dpbench.report.sweep import Sweep
+from dpbench.report.figures.style import CurveStyle
 
 MOST_CURVES = 21
 """More than three times the colours cannot be told apart: general figures leave the others out and say so."""
@@ -23,7 +23,7 @@ QUICK = "A quick run, with few repeats: a first look only."
 
 
 @dataclass(frozen=True)
-class Picture:
+class CaptionedFigure:
     """A figure, and what is said of it."""
 
     name: str
@@ -33,31 +33,31 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Subject:
+class FigureContext:
     """What the figures of one sweep share: its cells, and the look of every curve."""
 
-    sweep: Sweep
-    cells: tuple[Row, ...]
+    sweep: SweepRecord
+    cells: tuple[CellRecord, ...]
     """The finished cells."""
-    plot: Plot
-    looks: Mapping[str, Look]
+    plot: FigureSpec
+    looks: Mapping[str, CurveStyle]
     hidden: int = 0
     """How many curves are left out."""
 
     @classmethod
-    def of(cls, sweep: Sweep) -> Subject:
+    def of(cls, sweep: SweepRecord) -> FigureContext:
         """For the general figures."""
         fits = once(sweep.done)
         x = _along(fits)
         beside = [key for key in varying(fits) if key not in ("model", "dataset", "epsilon", x) and not _owned(key)]
-        plot = named(fits, Plot(x=x, panels=("model", "dataset", *beside)))
+        plot = named(fits, FigureSpec(x=x, panels=("model", "dataset", *beside)))
         looks = style.looks(parts(fits, plot))
         kept = dict(list(looks.items())[:MOST_CURVES])
         cells = tuple(row for row in sweep.done if label(row, plot) in kept)
         return cls(sweep, cells, plot, kept, len(looks) - len(kept))
 
     @classmethod
-    def as_asked(cls, sweep: Sweep, plot: Plot) -> Subject:
+    def as_asked(cls, sweep: SweepRecord, plot: FigureSpec) -> FigureContext:
         """For a figure that a preset describes."""
         attacked = any(name.startswith("attack/") for name in plot.y)
         cells = tuple(sweep.done if attacked else once(sweep.done))
@@ -65,7 +65,7 @@ class Subject:
         return cls(sweep, cells, plot, style.looks(parts(cells, plot)))
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[CellRecord, ...]:
         """The cells that have an error, each fit once."""
         return tuple(row for row in once(self.cells) if row.metric(f"utility/{row.primary}") is not None)
 
@@ -73,7 +73,9 @@ class Subject:
     def several(self) -> bool:
         return len(self.looks) > 1
 
-    def picture(self, name: str, title: str, says: str, rows: Sequence[Row], figure: Figure, *, cut: int = 0) -> Picture:
+    def picture(
+        self, name: str, title: str, says: str, rows: Sequence[CellRecord], figure: Figure, *, cut: int = 0
+    ) -> CaptionedFigure:
         """With the caption: what is shown, over how many runs, what is hollow and why, what is synthetic."""
         hollow: dict[str, list[str]] = {}
         for row in rows:
@@ -89,27 +91,27 @@ class Subject:
             f"The first {len(self.looks)} of {len(self.looks) + self.hidden} curves." if self.hidden else "",
             QUICK if self.sweep.quick else "",
         ]
-        return Picture(name, title, " ".join(filter(None, sentences)), figure)
+        return CaptionedFigure(name, title, " ".join(filter(None, sentences)), figure)
 
     def lines(
         self,
         name: str,
         title: str,
         says: str,
-        plot: Plot,
+        plot: FigureSpec,
         shown: Sequence[Panel],
         *,
         written: str = "",
         joined: bool = True,
         about: str | None = None,
-    ) -> Picture:
+    ) -> CaptionedFigure:
         few = shown[:MOST_PANELS]
         rows = [row for panel in few for row in panel.rows]
         figure = lines(few, plot, self.looks, title, written=written, joined=joined, about=about)
         return self.picture(name, title, says, rows, figure, cut=len(shown))
 
 
-def _along(rows: Sequence[Row]) -> str:
+def _along(rows: Sequence[CellRecord]) -> str:
     """What general figures run along: ε, or where there is one ε alone the first number that the sweep varied."""
     own = [key for key in varying(rows) if "." in key and not _owned(key)]
     numbers = [key for key in own if all(isinstance(place(row, key), float) for row in rows if key in row.params)]
@@ -121,7 +123,7 @@ def _owned(key: str) -> bool:
     return key.partition(".")[0] == "mechanism"
 
 
-def runs(rows: Sequence[Row]) -> str:
+def runs(rows: Sequence[CellRecord]) -> str:
     """How many runs a cell has, in words."""
     splits = list(dict.fromkeys(row.params["splits"] for row in rows))
     count = len(rows[0].detail.runs.get("repeat", ())) if len(splits) == 1 else 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from dpbench.report.rows import Row
+from dpbench.records.cell_record import CellRecord
 from dpbench.report.statistics.signed_rank import fewest, needed, p_value, shift
 
 LEVEL = 0.05
@@ -23,8 +23,8 @@ FURTHEST = 100_000
 class Comparison:
     """Two cells by the repeats that both have; a difference is the second's error less the first's."""
 
-    first: Row
-    second: Row
+    first: CellRecord
+    second: CellRecord
     differences: tuple[float, ...] = field(repr=False)
     """One for each repeat."""
     shift: float
@@ -69,21 +69,21 @@ class Comparison:
 class Leaderboard:
     """The best of some cells, and each of the others compared with it."""
 
-    best: Row
+    best: CellRecord
     """With the smallest median of the repeats' means."""
     median: float
     comparisons: tuple[Comparison, ...]
     """The next best first."""
-    unpaired: tuple[Row, ...] = ()
+    unpaired: tuple[CellRecord, ...] = ()
     """Cells that have an error but share no runs with the best: those that a store has lost, for instance."""
 
 
-def means(row: Row, metric: str | None = None) -> dict[int, float]:
+def means(row: CellRecord, metric: str | None = None) -> dict[int, float]:
     """The mean over the folds of each repeat; folds without a finite value are left out, and repeats that have no other."""
     return _over_folds({key: value for key, value in _runs(row, metric).items() if math.isfinite(value)})
 
 
-def compare(first: Row, second: Row, metric: str | None = None) -> Comparison | None:
+def compare(first: CellRecord, second: CellRecord, metric: str | None = None) -> Comparison | None:
     """The paired comparison of two cells on the same splits; None where they share no run with a finite error.
 
     The metric is the primary error of the first unless another is named.
@@ -99,7 +99,7 @@ def compare(first: Row, second: Row, metric: str | None = None) -> Comparison | 
     return Comparison(first, second, differences, *shift(differences), p=p, corrected=p, dropped=len(shared) - len(kept))
 
 
-def against_best(rows: Sequence[Row], metric: str | None = None) -> Leaderboard | None:
+def against_best(rows: Sequence[CellRecord], metric: str | None = None) -> Leaderboard | None:
     """The ranked cells of one problem at one accounted ε (see :func:`groups`); None where none of them has an error.
 
     The best is picked by the errors that it is then compared by, as if every pair had been compared: so Holm's correction counts
@@ -116,9 +116,9 @@ def against_best(rows: Sequence[Row], metric: str | None = None) -> Leaderboard 
     return Leaderboard(best, value, _holm([comparison for comparison in found if comparison]), unpaired)
 
 
-def groups(rows: Sequence[Row]) -> dict[tuple[tuple[tuple[str, str], ...], float], list[Row]]:
+def groups(rows: Sequence[CellRecord]) -> dict[tuple[tuple[tuple[str, str], ...], float], list[CellRecord]]:
     """The ranked cells by their problem and accounted ε, in the sweep's order: only those of one group can be compared."""
-    found: dict[tuple[tuple[tuple[str, str], ...], float], list[Row]] = {}
+    found: dict[tuple[tuple[tuple[str, str], ...], float], list[CellRecord]] = {}
     for row in rows:
         if row.ranked:
             found.setdefault((row.problem, row.accounted), []).append(row)
@@ -136,17 +136,17 @@ def _holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     return tuple(corrected)
 
 
-def _primary(row: Row) -> str:
+def _primary(row: CellRecord) -> str:
     return f"utility/{row.primary}"
 
 
-def _middle(row: Row, metric: str | None) -> float | None:
+def _middle(row: CellRecord, metric: str | None) -> float | None:
     """The median of the repeats' means; of the runs where a cell has numbers but no runs."""
     found = means(row, metric)
     return median(found.values()) if found else row.metric(metric or _primary(row))
 
 
-def _runs(row: Row, metric: str | None) -> dict[tuple[int, int], float]:
+def _runs(row: CellRecord, metric: str | None) -> dict[tuple[int, int], float]:
     """A value for each repeat and fold."""
     runs = row.detail.runs
     name = metric or _primary(row)

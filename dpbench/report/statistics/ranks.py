@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 
-from dpbench.report.rows import Row, label
+from dpbench.records.cell_record import CellRecord, label
 from dpbench.report.statistics.paired import LEVEL, groups
 
 ENUMERATED = 20_000
@@ -35,7 +35,7 @@ class Ranking:
     """Friedman's test that all mechanisms are alike; None with a single dataset."""
 
 
-def ranks(rows: Sequence[Row]) -> Ranking | None:
+def ranks(rows: Sequence[CellRecord]) -> Ranking | None:
     """The mean ranks of the mechanisms, by the median of their primary error; None where no two share a problem and an ε.
 
     Only ranked cells count, on the problems and at the accounted ε where every compared mechanism has one. A mechanism that has
@@ -87,7 +87,7 @@ def friedman(table: np.ndarray) -> float:
     return float(chdtrc(mechanisms - 1, (mechanisms - 1) * between / within))
 
 
-def _error(row: Row) -> float:
+def _error(row: CellRecord) -> float:
     """A cell none of whose runs gave a finite error is the last."""
     value = row.metric(f"utility/{row.primary}")
     return math.inf if value is None else value

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpbench import Mechanism, OneRunMechanism, hookimpl, option
-from dpbench.mechanism import OneRunCurator
-from dpbench.model import Capability, Problem
+from dpbench.contracts.mechanism import OneRunCurator
+from dpbench.contracts.model import Capability, Problem
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
 

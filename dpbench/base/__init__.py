@@ -1,0 +1,1 @@
+"""Errors, options and random streams: what every other room may use."""

@@ -1,1 +1,0 @@
-"""Cells, work units, metrics and records."""

@@ -1,0 +1,53 @@
+"""The budget that a mechanism is handed: as its paper counts it, or such that all mechanisms are accounted alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dpbench.accounting.calibration import calibrated
+from dpbench.accounting.composition import compose
+from dpbench.cells.cell import Settings
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Model
+from dpbench.data.geometry import Geometry
+from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import Rows
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget
+
+
+def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> Budget:
+    """``claimed``: ε in the mechanism's own currency. ``matched``: whatever is accounted as (ε, δ).
+
+    Matching reads no private row: where the currency does not decide it, the mechanism is run on made-up rows of the same
+    geometry, since what a call costs may depend on public facts only. Pure ε is accounted as (ε, 0), so for pure mechanisms the
+    two are the same.
+    """
+    asked = Budget(settings.epsilon, settings.delta, mechanism.counted(), settings.accounting)
+    if settings.budget == "claimed" or asked.currency == "pure":
+        return asked
+    sample = WholeSample(made_up(geometry, n))
+
+    def accounted(epsilon: float) -> float:
+        curator = Curator(sample, Draws(0, "made up", [(0, 0)]), replace(asked, epsilon=epsilon))
+        mechanism.fit(curator, model.prepare(curator), curator.ledger.budget)
+        return compose([entry.cost for entry in curator.ledger.entries], settings.delta).epsilon
+
+    return replace(asked, epsilon=calibrated(settings.epsilon, settings.delta, asked.currency, accounted))
+
+
+def made_up(geometry: Geometry, n: int) -> Rows:
+    """Rows of a geometry that are nobody's: drawn, always the same ones."""
+    generator = np.random.default_rng(0)
+    z = np.ones((n, geometry.features + 2))
+    z[:, 1:-1] = generator.uniform(-1, 1, (n, geometry.features))
+    for members in geometry.groups:
+        levels = 1 + np.array(members)
+        z[:, levels] = 0.0
+        z[np.arange(n), generator.choice(levels, n)] = 1.0
+    if geometry.scaling == "ball":
+        z[:, 1:-1] /= np.sqrt(geometry.numeric + len(geometry.groups) + geometry.intercept)
+    z[:, -1] = generator.uniform(-1, 1, n) if geometry.target == "real" else generator.integers(0, 2, n)
+    return Rows(z, geometry)

@@ -1,0 +1,109 @@
+"""A cell: one point of the grid, and the key its content gives it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from dpbench.accounting import privacy_loss
+from dpbench.audit.settings import AuditSettings
+from dpbench.base.options import check_options, option
+from dpbench.data.splits import Splits
+from dpbench.privacy import secure_noise as secure
+
+NO_AUDIT = AuditSettings("none")
+
+
+@dataclass(frozen=True)
+class ComponentChoice:
+    """A component by name, with the options that differ from nothing: all of them, resolved."""
+
+    name: str
+    options: Mapping[str, Any]
+
+    def as_config(self) -> dict[str, Any]:
+        return {"name": self.name, **self.options}
+
+    @property
+    def digest(self) -> str:
+        return digest(self.as_config())
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The keys of a cell that belong to no component."""
+
+    name: ClassVar[str] = "the command"
+
+    epsilon: float = option(1.0, low=0, open_low=True, help="the privacy budget")
+    delta: float = option(1e-6, low=0, high=1, open_low=True, open_high=True, help="where ε is stated for (ε, δ) guarantees")
+    budget: Literal["claimed", "matched"] = option(
+        "claimed", help="ε as each paper counts it, or what makes the accounted ε equal to it"
+    )
+    accounting: Literal["closed", "pld"] = option("closed", help="how ε is accounted: closed forms, or the noises' own losses")
+    noise: Literal["simulation", "secure"] = option("simulation", help="from the seed, for experiments only; or from OpenDP")
+    seed: int = option(0, low=0, high=2**63 - 1, help="names every random stream")
+
+    def __post_init__(self) -> None:
+        check_options(self, self.name)
+        if self.accounting == "pld":
+            privacy_loss.require()
+        if self.noise == "secure":
+            secure.require()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One mechanism × model × dataset × attack at one ε on one set of splits, everything resolved."""
+
+    mechanism: ComponentChoice
+    model: ComponentChoice
+    dataset: ComponentChoice
+    attack: ComponentChoice
+    splits: Splits
+    settings: Settings
+    versions: Mapping[str, str]
+    """What the components and the data are, beyond their names: part of the key."""
+    audit: AuditSettings = NO_AUDIT
+    """Part of the key where there is one."""
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The whole resolved configuration, in the shape of the command line's."""
+        return {
+            "mechanism": self.mechanism.as_config(),
+            "model": self.model.as_config(),
+            "dataset": self.dataset.as_config(),
+            "attack": self.attack.as_config(),
+            "splits": self.splits.as_config(),
+            **{item.name: getattr(self.settings, item.name) for item in fields(Settings)},
+            **({"audit": asdict(self.audit)} if self.audit.level != "none" else {}),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of the resolved configuration, the components' versions and the data's digest."""
+        return digest({"config": self.config, "versions": dict(self.versions)})
+
+    @cached_property
+    def shared(self) -> str:
+        """What must be equal for two cells to share their rows, splits and statistics: one work unit."""
+        config = {name: self.config[name] for name in ("model", "dataset", "splits", "seed", "noise")}
+        versions = {name: self.versions.get(name, "") for name in ("data", "dataset", "model")}
+        return digest({"config": config, "versions": versions})
+
+    @cached_property
+    def fit(self) -> str:
+        """What must be equal, beside ``shared``, for two cells to have the same weights: all but the attack."""
+        config = {name: self.config[name] for name in ("mechanism", "epsilon", "delta", "budget", "accounting")}
+        return digest({"config": config, "version": self.versions.get("mechanism", "")})
+
+
+def digest(value: Any) -> str:
+    """A short hash of plain data that does not depend on the order of its keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,144 @@
+"""From the parts of a cell to its record: the numbers over runs by their public names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dpbench.cells.cell import Cell
+from dpbench.cells.work_unit import Part
+from dpbench.contracts.attack import advantage_cap
+from dpbench.privacy.ledger import Ledger, merge
+from dpbench.records.finished_cell import FinishedCell
+
+SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
+SUMMARISED = ("utility/", "reference/", "attack/")
+CONFIDENCE = 0.95
+
+
+def record_of(
+    cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags: Mapping[str, str], primary: str
+) -> FinishedCell:
+    """The record of a cell whose blocks have all come back."""
+    parts = sorted(parts, key=lambda part: part.repeats)
+    tags = {**tags, "dpbench.noise": cell.settings.noise, "dpbench.sound": "false", "dpbench.leaks": "", "dpbench.leaks_why": ""}
+    errors = [part.error for part in parts if part.error]
+    if errors:
+        return FinishedCell(cell.key, "failed", cell.config, params, tags, {}, error=errors[0])
+    runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
+    ledger = merge(part.ledger for part in parts if part.ledger is not None)
+    metrics = {
+        **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
+        **_privacy(ledger),
+        **_capped(runs, ledger),
+        **_health(runs, parts),
+        **_times(parts),
+    }
+    history = {f"utility/{primary}": tuple(_by_repeat(runs[f"utility/{primary}"][None], runs["repeat"])[0].tolist())}
+    columns = {name: values for name, values in runs.items() if name != "weights"}
+    weights = {f"weight/{name}": runs["weights"][:, index] for index, name in enumerate(parts[0].coefficients)}
+    tags["dpbench.sound"] = str(ledger.sound).lower()
+    tags["dpbench.leaks"] = ",".join(dict.fromkeys(leak.what for leak in ledger.leaks))
+    tags["dpbench.leaks_why"] = "; ".join(f"{leak.what}: {leak.why}" for leak in ledger.leaks)
+    audit = next((part.audited for part in parts if part.audited is not None), None)
+    told = ledger.as_dict()
+    if audit is not None:
+        tags["dpbench.audit"] = "passed" if audit.passed else "failed"
+        tags["dpbench.sound"] = str(ledger.sound and audit.passed).lower()
+        metrics |= {"privacy/epsilon_audited": audit.epsilon} if audit.epsilon is not None else {}
+        told["audit"] = {"passed": audit.passed, "violations": list(audit.violations)}
+    tags["dpbench.private"] = str(ledger.total.private).lower()
+    history = {name: values for name, values in history.items() if all(map(math.isfinite, values))}
+    curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
+    return FinishedCell(cell.key, "ok", cell.config, params, tags, metrics, history, told, {**columns, **weights}, curves)
+
+
+def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:
+    """Every suffix of every metric, over the runs that have a finite value."""
+    names = list(values)
+    if not names:
+        return {}
+    table = np.stack([np.asarray(values[name], dtype=float) for name in names])
+    result: dict[str, float] = {}
+    whole = np.isfinite(table).all(axis=1)
+    for index, row in _summarised(table[whole], repeat):
+        result |= {f"{names[np.flatnonzero(whole)[index]]}_{suffix}": value for suffix, value in row.items()}
+    for index in np.flatnonzero(~whole).tolist():
+        kept = np.isfinite(table[index])
+        if kept.any():
+            for _, row in _summarised(table[index, kept][None], repeat[kept]):
+                result |= {f"{names[index]}_{suffix}": value for suffix, value in row.items()}
+    return result
+
+
+def _summarised(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[str, float]]]:
+    if not len(table):
+        return []
+    with np.errstate(over="ignore", invalid="ignore"):  # the square of a very large error is no number, and is left out
+        return _statistics(table, repeat)
+
+
+def _statistics(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[str, float]]]:
+    runs = table.shape[1]
+    p20, median, p80 = np.quantile(table, [0.2, 0.5, 0.8], axis=1)
+    columns = {"median": median, "mean": table.mean(axis=1), "p20": p20, "p80": p80}
+    if runs > 1:
+        columns["std"] = table.std(axis=1, ddof=1)
+    means = _by_repeat(table, repeat)
+    count = means.shape[1]
+    if count > 1:
+        # folds of one repeat share training rows, so the interval goes over the repeats' means
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * means.std(axis=1, ddof=1) / math.sqrt(count)
+        centre = means.mean(axis=1)
+        columns |= {"ci_low": centre - reach, "ci_high": centre + reach}
+    ordered = [suffix for suffix in SUFFIXES if suffix in columns]
+    rows = [{suffix: float(columns[suffix][index]) for suffix in ordered} for index in range(len(table))]
+    return [(index, {suffix: value for suffix, value in row.items() if math.isfinite(value)}) for index, row in enumerate(rows)]
+
+
+def _curve(values: np.ndarray) -> dict[str, np.ndarray]:
+    """A curve over the runs that have one, at even steps from 0 to 1."""
+    kept = values[np.isfinite(values).all(axis=1)]
+    x = np.linspace(0, 1, values.shape[1])
+    if not len(kept):
+        return {"x": x}
+    p20, median, p80 = np.quantile(kept, [0.2, 0.5, 0.8], axis=0)
+    return {"x": x, "median": median, "mean": kept.mean(axis=0), "p20": p20, "p80": p80}
+
+
+def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
+    """Means over the folds of each repeat, whose runs stand together: (metrics, repeats)."""
+    starts = np.flatnonzero(np.r_[True, repeat[1:] != repeat[:-1]])
+    return np.asarray(np.add.reduceat(table, starts, axis=1) / np.diff(np.r_[starts, len(repeat)]))
+
+
+def _privacy(ledger: Ledger) -> dict[str, float]:
+    total = ledger.total
+    accounted = {"privacy/epsilon_accounted": total.epsilon} if total.private else {}
+    return {"privacy/epsilon_budget": ledger.budget.epsilon, **accounted, "privacy/delta": total.delta}
+
+
+def _capped(runs: Mapping[str, np.ndarray], ledger: Ledger) -> dict[str, float]:
+    """What the accounted guarantee allows an attack, the same for all runs; nothing where nothing was attacked."""
+    attacked = any(name.startswith("attack/") for name in runs)
+    return {"attack/cap": advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
+
+
+def _health(runs: Mapping[str, np.ndarray], parts: Sequence[Part]) -> dict[str, float]:
+    """Rates from 0 to 1, and the numbers that the fit settled on."""
+    status = runs["status"]
+    rates = {name: float((status == name).mean()) for name in ("repaired", "diverged")}
+    rates["failed"] = float((status == "failed_test").mean())
+    events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in parts[0].health}
+    settled = {name: float(value) for name, value in parts[0].notes.items()}
+    return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **settled}.items()}
+
+
+def _times(parts: Sequence[Part]) -> dict[str, float]:
+    timed = [part.fit_seconds for part in parts if part.fit_seconds is not None]
+    first = {"time/fit_seconds": timed[0]} if timed else {}
+    return {**first, "time/cell_seconds": math.fsum(part.seconds for part in parts)}

@@ -1,0 +1,30 @@
+"""The kinds of components: the hook that offers each, and the contract it keeps."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of component: the hook that offers it and the contract it keeps."""
+
+    hook: str
+    home: str
+    contract: str
+
+    def load(self) -> type[Any]:
+        """The contract's class, imported now."""
+        contract = getattr(importlib.import_module(self.home), self.contract)
+        assert isinstance(contract, type)
+        return contract
+
+
+KINDS = {
+    "mechanism": Kind("dpbench_mechanisms", "dpbench.contracts.mechanism", "Mechanism"),
+    "model": Kind("dpbench_models", "dpbench.contracts.model", "Model"),
+    "dataset": Kind("dpbench_datasets", "dpbench.contracts.dataset", "Dataset"),
+    "attack": Kind("dpbench_attacks", "dpbench.contracts.attack", "Attack"),
+}

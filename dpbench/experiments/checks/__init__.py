@@ -1,0 +1,1 @@
+"""The checks that a claim can name, and what they share."""

@@ -1,0 +1,1 @@
+"""Read CSV and Parquet files and DataFrames, parse their values, and check the user's bounds file."""

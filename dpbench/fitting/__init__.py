@@ -1,0 +1,1 @@
+"""What mechanisms share after the noise: minimise noisy objectives, fit noisy histograms."""

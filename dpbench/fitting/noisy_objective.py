@@ -1,0 +1,98 @@
+"""From noisy coefficients to weights: the ridge, the repair and the minimiser that FM and its family share.
+
+All of it is post-processing of a private answer, so none of it costs budget (Dandekar et al. 2018 doubt this of making M
+symmetric, of trimming and of solving a non-convex objective; the proof does not care).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from dpbench.contracts.fit import DIVERGED, OK, REPAIRED, Fit
+from dpbench.contracts.model import Problem
+from dpbench.privacy.noise import Noise
+from dpbench.privacy.polynomial import Polynomial
+from dpbench.privacy.quadratic import Quadratic
+
+Repair = Literal["trim", "floor", "none"]
+
+RADIUS = 10.0
+"""Where an objective without a minimum is minimised all the same: within this norm of the weights, a public constant."""
+STEPS = 30
+"""Halvings of the multiplier's interval: its width falls below 1e-9 of what it was."""
+
+
+def minimise(
+    problem: Problem,
+    objective: Polynomial,
+    coefficients: np.ndarray,
+    noise: Noise,
+    ridge: float,
+    repair: Repair,
+    radius: float = RADIUS,
+    columns: np.ndarray | None = None,
+) -> Fit:
+    """The weights of each run's noisy objective.
+
+    ``ridge``: multiples of the noise's standard deviation on M's coefficients, added to M's diagonal (Zhang et al. 2012,
+    section 6.1). ``repair``: ``trim`` drops directions whose eigenvalue is not positive (section 6.2), ``floor`` raises
+    eigenvalues to what noise alone makes of them, 2 std sqrt(D), ``none`` leaves the objective as it came out, calls the run
+    diverged where it has no minimum, and minimises it within ‖w‖ <= ``radius``. ``columns``: ridge and repair act
+    on u, w_j = q_j u_j (one q for all runs, or one a run), where noise of unequal scales is even.
+    """
+    noisy = problem.regularised(objective.quadratic(coefficients, problem.n))
+    if columns is not None:
+        noisy, noise = noisy.rescaled(columns), replace(noise, scale=noise.scale * objective.products(columns))
+    definite = noisy.positive_definite
+    ridged = noisy.ridged(ridge * quadratic_std(objective, noise)) if ridge else noisy
+    repaired, changed = _REPAIRS[repair](ridged, objective, noise)
+    unbounded = ~repaired.bounded
+    status = np.where(unbounded, DIVERGED, np.where(changed, REPAIRED, OK))
+    back = repaired if columns is None else repaired.rescaled(1 / columns)
+    return Fit(minimum_within(problem, back, unbounded, radius), status, {"not_positive_definite": ~definite})
+
+
+def minimum_within(problem: Problem, quadratic: Quadratic, unbounded: np.ndarray, radius: float = RADIUS) -> np.ndarray:
+    """The minimisers; for unbounded runs those of f(w) + μ ‖w‖² with the least μ that keeps ‖w‖ <= radius: (runs, D).
+
+    Convex or not, f is nowhere in the ball smaller than at such a point of norm ``radius``, since elsewhere it is larger by at
+    least μ (radius² - ‖w‖²) >= 0. The norm grows without bound as μ falls to -λ_min, unless an absolute penalty holds the
+    weights back: then the point may lie inside, and is a minimum of the objective made just convex. Found by halving, at the
+    cost of 31 minimisations.
+    """
+    if not unbounded.any():
+        return problem.minimise(quadratic)
+    low = np.where(unbounded, -quadratic.spectrum[0][..., 0], 0.0)
+    # at the upper end f(w) <= f(0) gives (μ + λ_min) ‖w‖² <= ‖c‖ ‖w‖
+    high = low + np.where(unbounded, np.linalg.norm(quadratic.linear, axis=-1) / radius, 0.0)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        outside = np.linalg.norm(problem.minimise(quadratic.ridged(middle)), axis=-1) > radius
+        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+    return problem.minimise(quadratic.ridged(high))
+
+
+def quadratic_std(objective: Polynomial, noise: Noise) -> np.ndarray:
+    """The standard deviation of the noise on M's coefficients, the largest of each run: (1 | runs,)."""
+    variance = np.broadcast_to(noise.law.variance(noise.scale), (len(noise.scale), objective.size))
+    return np.asarray(np.sqrt(variance[:, : objective.quadratic_size].max(axis=1)))
+
+
+def _trim(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Quadratic, np.ndarray]:
+    return quadratic.trimmed(), ~quadratic.positive_definite
+
+
+def _floor(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Quadratic, np.ndarray]:
+    # the operator norm of a symmetric noise matrix is about 2 std_off sqrt(D) (ALGORITHMS 6.1)
+    floor = 2 * objective.off_diagonal_std(noise) * np.sqrt(objective.geometry.dimension)
+    return quadratic.floored(floor), quadratic.spectrum[0][..., 0] < floor
+
+
+def _none(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Quadratic, np.ndarray]:
+    return quadratic, ~quadratic.bounded
+
+
+_REPAIRS = {"trim": _trim, "floor": _floor, "none": _none}

@@ -1,0 +1,175 @@
+"""Weighted second moments: X'SX and X'Sy with a weight for each row, their sensitivities, and the way back to a quadratic.
+
+A row that is replaced moves them by s f(x, y) - s' f(x', y') with weights from 0 to κ, and a norm of that is convex in (s, s'):
+it is largest where each is 0 or κ. So the bounds are κ times those of plain moments over rows that may also be all zeros. The
+intercept's column is then 0 or 1, as private as any other, and its own coefficient, the sum of the weights, is released and
+counted. Where all rows weigh 1 it is n, and public.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dpbench.data.geometry import Geometry
+from dpbench.data.moments import Moments
+from dpbench.data.samples import CHUNK, Sample
+from dpbench.data.scaling import Rows
+from dpbench.privacy.polynomial import Loss, Polynomial
+from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.query import Query
+
+Array = np.ndarray
+
+_MOMENTS = Loss(curvature=1.0, slope=(0.0, 1.0), printed_slope=1.0, printed_constant=0.0)
+"""A row's contribution is x_j x_k and x_j y."""
+
+
+class WeightedMoments(Query):
+    """The upper triangle of B = X'SX, then A = X'Sy, of each run: what one step of reweighted least squares needs.
+
+    ``weigh(residuals)`` weighs the rows by their residuals y - x'w under the run's own ``state`` w, (runs, D); what it says is
+    clipped to [0, ``largest``], on which the bounds rest. Without it every row weighs 1, and moments give the answer at once.
+    An answer costs one pass over each run's rows (0.1 s a million rows of 14 columns), which parts of the query share.
+    """
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        weigh: Callable[[Array], Array] | None = None,
+        state: Array | None = None,
+        largest: float = 1.0,
+        name: str = "weighted_moments",
+    ) -> None:
+        if (weigh is None) != (state is None) or (weigh is None and largest != 1):
+            raise ValueError("Weights need a state and a largest value, and both need weights.")
+        self.name = name
+        self.state = state
+        self.largest = largest
+        self.objective = Polynomial(_MOMENTS, geometry if weigh is None else _private_intercept(geometry), "matrix")
+        """The same coefficients as a polynomial: which of them are released, and how they lie."""
+        self._weigh = weigh
+        self._answered: tuple[Sample, Array] | None = None
+
+    @property
+    def size(self) -> int:
+        return self.objective.size
+
+    @property
+    def identity(self) -> str:
+        if self.state is None:
+            return super().identity
+        state = hashlib.blake2b(np.ascontiguousarray(self.state).tobytes(), digest_size=8).hexdigest()
+        return f"{super().identity}, rows weighing at most {self.largest:g}, at the state {state}"
+
+    def contribution(self, rows: Rows, run: int) -> Array:
+        return np.asarray(self._weights(rows, run)[:, None] * self.objective.contribution(rows, run))
+
+    def exact(self, sample: Sample) -> Array:
+        if self._answered is None or self._answered[0] is not sample:
+            if self.state is None:
+                moments = sample.moments
+            else:
+                moments = Moments(np.stack([self._gram(sample.rows(run), run) for run in range(sample.runs)]), sample.geometry)
+            j, k = self.objective.pairs
+            self._answered = sample, np.concatenate([moments.xx[:, j, k], moments.xy], axis=1)
+        return self._answered[1]
+
+    def _gram(self, rows: Rows, run: int) -> Array:
+        """Z'SZ, by products of a constant number of rows: the same bits on every engine."""
+        width = rows.z.shape[1]
+        total = np.zeros((width, width))
+        for start in range(0, rows.n, CHUNK):
+            chunk = Rows(rows.z[start : start + CHUNK], rows.geometry)
+            total += chunk.z.T @ (chunk.z * self._weights(chunk, run)[:, None])
+        return total
+
+    def _weights(self, rows: Rows, run: int) -> Array:
+        if self._weigh is None or self.state is None:
+            return np.ones(rows.n)
+        return np.asarray(np.clip(self._weigh(rows.y - rows.x @ self.state[run]), 0.0, self.largest))
+
+    def quadratic(self, answer: Array, n: Array) -> Quadratic:
+        """Σ s (y - x'w)² of a released answer, but for its constant: w'Bw - 2A'w."""
+        coefficients = self.objective.quadratic(answer, n)
+        return Quadratic(coefficients.matrix, -2 * coefficients.linear)
+
+    @property
+    def matrix(self) -> Query:
+        """The upper triangle of B alone."""
+        return _Part(self, slice(None, self.objective.quadratic_size), "matrix")
+
+    @property
+    def vector(self) -> Query:
+        """A alone."""
+        return _Part(self, slice(self.objective.quadratic_size, None), "vector")
+
+    # -- the sensitivities -----------------------------------------------------------------------------------------
+
+    @property
+    def l1_bound(self) -> float:
+        """sup ‖change‖₁ over replace-one neighbours (docs/sensitivities.md, convention matrix, σ = 1)."""
+        return self.largest * self.objective.l1_bound("tight")
+
+    @property
+    def l2_bound(self) -> float:
+        """sup (‖change of B‖_F² + ‖change of A‖²)^½ over replace-one neighbours: what :meth:`spread` measures.
+
+        ‖xx' - x'x''‖_F² + ‖xy - x'y'‖² ≤ a² + a'² - 2c² + a + a' + 2|c|, where a, a' are the squared norms and c = <x, x'>.
+        Ball: a, a' ≤ 1 leave 4 + 2|c| - 2c² ≤ 4.5, met at c = 1/2. Box: m numeric columns and G one-hot groups make a, a' ≤
+        M = m + G. With u = (x + x')/2, v = (x - x')/2 and q = ‖u‖² - ‖v‖², S = ‖u‖² + ‖v‖² the change is at most
+        2M² + 2M + 2q - 2q² - (M - S)(4S + 2). Corners have S = M and an integer q, so 2q - 2q² ≤ 0; a fraction f in one
+        column gains a convex function of f that is not positive at f = 0 and 1. Hence 2M(M + 1), met at c = 0 or 1.
+        """
+        parts = squared_norm(self.objective.geometry)
+        squared = 4.5 if self.objective.geometry.scaling == "ball" else 2 * parts * (parts + 1)
+        return self.largest * math.sqrt(squared)
+
+    def spread(self, std: float) -> Array:
+        """Standard deviations in whose unit both triangles of B count: off the diagonal std/√2 ("GOE")."""
+        j, k = self.objective.pairs
+        return np.concatenate([np.where(j == k, std, std / math.sqrt(2)), np.full(self.objective.geometry.dimension, std)])
+
+    @property
+    def proof(self) -> str:
+        return "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, privacy/weighted.py)"
+
+
+class _Part(Query):
+    """Some of the numbers of another query, which is asked once for all its parts."""
+
+    def __init__(self, whole: WeightedMoments, part: slice, name: str) -> None:
+        self.name = f"{whole.name}/{name}"
+        self.state = whole.state
+        self._whole = whole
+        self._part = part
+
+    @property
+    def size(self) -> int:
+        return len(range(self._whole.size)[self._part])
+
+    @property
+    def identity(self) -> str:
+        return f"{self._whole.identity}, its part {self.name}"
+
+    def contribution(self, rows: Rows, run: int) -> Array:
+        return self._whole.contribution(rows, run)[:, self._part]
+
+    def exact(self, sample: Sample) -> Array:
+        return self._whole.exact(sample)[:, self._part]
+
+
+def squared_norm(geometry: Geometry) -> float:
+    """The largest squared L2 norm of a row of the design: 1 in the ball; in the box each column, and each group, adds 1."""
+    return 1.0 if geometry.scaling == "ball" else geometry.numeric + len(geometry.groups) + geometry.intercept
+
+
+def _private_intercept(geometry: Geometry) -> Geometry:
+    """The geometry with the intercept as one more numeric column."""
+    if not geometry.intercept:
+        return geometry
+    groups = tuple(tuple(index + 1 for index in group) for group in geometry.groups)
+    return Geometry(geometry.names, groups, False, geometry.scaling, geometry.target)

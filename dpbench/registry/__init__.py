@@ -1,0 +1,1 @@
+"""Discover plugins, check their classes, and look components up by name."""

@@ -1,0 +1,149 @@
+"""Release a model: one fit on all rows, with secure noise, and no number that was computed without noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.random_streams import stream
+from dpbench.base.version import __version__
+from dpbench.cells.budgets import budget_of
+from dpbench.cells.cell import Settings
+from dpbench.cells.loading import identity
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.fit import OK, REPAIRED
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Model
+from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import Rows, scale
+from dpbench.data.table import Table
+from dpbench.privacy.ledger import Ledger
+from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.registry.lookup import registry
+from dpbench.releases.release_file import Release
+
+
+def release(config: Mapping[str, Any]) -> Release:
+    """The release that a resolved configuration asks for; whatever is not proven, or leaks, is refused before it is fitted."""
+    parts = {kind: _component(kind, config[kind]) for kind in ("mechanism", "model", "dataset")}
+    mechanism: Mechanism = parts["mechanism"]
+    model: Model = parts["model"]
+    dataset: Dataset = parts["dataset"].seen_as(parts["model"].target)
+    settings = Settings(
+        epsilon=config["epsilon"], delta=config["delta"], budget=config["budget"], accounting=config["accounting"], noise="secure"
+    )
+    if dataset.sample_rate != 1:
+        raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
+    table = _table(dataset, settings.seed)
+    rows = scale(table, dataset.scaling, model.intercept, model.target)
+    reason = mechanism.unsupported(model, rows.geometry)
+    if reason:
+        raise Refused(reason)
+    if len(set(rows.geometry.names)) < len(rows.geometry.names):
+        raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
+    weights, ledger = _fitted(settings, mechanism, model, table, rows)
+    facts = _facts(settings, dataset, ledger, rows.n)
+    return Release(
+        model=_named(model),
+        mechanism=_named(mechanism),
+        dataset={"name": dataset.name, "synthetic": dataset.synthetic, "licence": dataset.licence, "citation": dataset.citation},
+        columns=table.columns,
+        target=table.target,
+        kind=model.target,
+        scaling=dataset.scaling,
+        radius=table.radius,
+        threshold=table.threshold if model.target == "binary" else None,
+        intercept=model.intercept,
+        weights=weights,
+        privacy=facts,
+        statement=_statement(facts, dataset, table),
+        made_by=f"dpbench {__version__}, {registry().version_of(type(mechanism))}, OpenDP {version('opendp')}",
+    )
+
+
+def _table(dataset: Dataset, seed: int) -> Table:
+    """All rows. The seed names those of a synthetic table, as in a sweep; no noise is drawn from it."""
+    try:
+        return dataset.table(stream(seed, identity(dataset), "table", 0 if dataset.redrawn() else -1))
+    except Refused:
+        raise
+    except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows
+        raise Refused(f"The dataset {dataset.name} cannot be loaded: {type(error).__name__}.") from None
+
+
+def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[dict[str, float], Ledger]:
+    budget = budget_of(settings, mechanism, model, rows.geometry, rows.n)
+    curator = SecureCurator(WholeSample(rows), budget, table.leaks)
+    ledger = curator.ledger
+    try:
+        fit = mechanism.fit(curator, model.prepare(curator), budget)
+    except (Refused, Unfinished):
+        raise
+    except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows
+        spent = f" What it had asked is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""
+        raise Unfinished(f"The fit of {mechanism.name} failed with {type(error).__name__}.{spent}") from None
+    if not (ledger.sound and ledger.total.private and ledger.entries) or ledger.leaks:
+        raise Refused(f"{mechanism.name} cannot be released: its ledger has no proof of a finite ε.")
+    if fit.status[0] not in (OK, REPAIRED):
+        raise Unfinished(
+            f"The fit of {mechanism.name} ended as {str(fit.status[0])!r}, so there is no model to write. Its ε = "
+            f"{ledger.total.epsilon:.6g} is spent all the same: asking again spends another."
+        )
+    return dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)), ledger
+
+
+def _facts(settings: Settings, dataset: Dataset, ledger: Ledger, rows: int) -> dict[str, Any]:
+    return {
+        "epsilon": ledger.total.epsilon,
+        "delta": ledger.total.delta,
+        "neighbours": "replace_one",
+        "rows": rows,
+        "noise": "secure",
+        "budget": settings.budget,
+        "accounting": settings.accounting,
+        "ledger": ledger.as_dict(),
+    }
+
+
+def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
+    """What is promised, to whom, under which assumptions, and what is not."""
+    epsilon, delta, rows = facts["epsilon"], facts["delta"], facts["rows"]
+    exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
+    failure = f", but for a chance of {delta:.3g}" if delta else ""
+    bounds = "bounds and the norm of a row" if dataset.scaling == "ball" and table.radius is not None else "bounds"
+    sentences = [
+        f"This model was fitted once on {rows:,} rows with differential privacy, {exact}.",
+        "Had any one row been another, every possible model would have been at most e^ε times as likely, or as unlikely, to come "
+        f"out{failure}. {_strength(epsilon)}",
+        "The promise is for one row: who is in several rows, or resembles many, is protected less.",
+        f"Taken as public, and not protected: that there are {rows:,} rows; the columns and their {bounds}, which the "
+        "owner declared, and which must not have been read from the rows; the mechanism and its options.",
+        "The noise was drawn by OpenDP from the operating system's randomness; no seed exists.",
+        "Releasing more from the same rows costs more: the ε of all releases add up. Choosing this model, or its options, by "
+        "looking at the same rows is a release that is not counted here.",
+        "No error of this model was computed: a number computed from the private rows would have to be paid for.",
+    ]
+    if dataset.synthetic:
+        sentences.insert(0, "THE ROWS ARE SYNTHETIC: they are nobody's, and this file is a demonstration.")
+    return " ".join(sentences)
+
+
+def _strength(epsilon: float) -> str:
+    """What the factor e^ε means to somebody who is not used to it."""
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
+    if epsilon <= 1:
+        return f"The odds of any guess about a single row change by a factor of at most {factor}."
+    if epsilon <= 5:
+        return f"The odds of a guess about a single row may change by a factor of {factor}: that is a weak promise."
+    return f"The odds of a guess about a single row may change by a factor of {factor}: that promises next to nothing."
+
+
+def _component(kind: str, config: Mapping[str, Any]) -> Any:
+    return registry().get(kind, config["name"]).build({key: value for key, value in config.items() if key != "name"})
+
+
+def _named(component: Any) -> dict[str, Any]:
+    return {"name": component.name, **component.options()}

@@ -1,1 +1,0 @@
-"""What papers assert about their own results, held against recorded sweeps."""

@@ -1,0 +1,197 @@
+"""Engines: where work units run. One loop over ``concurrent.futures``; an engine says how it starts and how a worker dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dpbench.base.errors import Refused, unknown
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+
+ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    """A worker died while it ran this unit, or the unit could not be sent or answered."""
+
+    reason: str
+
+
+class Engine:
+    """Where units run: in this process, unless a subclass says otherwise."""
+
+    slots = 1
+    """Units in flight: what bounds memory, and what one death can touch."""
+    reopens = False
+    """Whether a new executor is needed after a death."""
+
+    def open(self) -> Executor:
+        return _Inline()
+
+    def died(self, error: BaseException) -> bool:
+        """Whether this error means that a worker died, and not that the unit failed."""
+        return False
+
+    def close(self, executor: Executor, interrupted: bool) -> None:
+        executor.shutdown(wait=not interrupted, cancel_futures=True)
+
+
+class Local(Engine):
+    """Processes on this machine, each with one BLAS thread."""
+
+    reopens = True
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.slots = workers + 1
+
+    def open(self) -> Executor:
+        return _Pool(self.workers)
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenProcessPool)
+
+    def close(self, executor: Executor, interrupted: bool) -> None:
+        if interrupted and isinstance(executor, _Pool):
+            executor.terminate()
+        super().close(executor, interrupted)
+
+
+def engine_named(name: str, workers: Any, seconds: float) -> Engine:
+    """The engine of a configuration; ``seconds`` is what the whole work is expected to take on one core."""
+    cores = _cores()
+    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 1024):
+        raise Refused(f"The 'engine.workers' key must be an int in the range [1, 1024] or null. Got {workers!r} instead.")
+    engines: dict[str, Callable[[], Engine]] = {
+        "serial": Engine,
+        "local": lambda: Local(workers or cores),
+        "auto": lambda: Local(workers or cores) if (workers or cores) > 1 and seconds > WORTH_STARTING else Engine(),
+    }
+    if name not in engines:
+        raise unknown("engine", name, engines)
+    return engines[name]()
+
+
+WORTH_STARTING = 4.0
+"""Starting processes and loading the data in each costs about a second: below this much work it does not pay."""
+
+
+def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -> Iterator[tuple[Unit, Result | WorkerDied]]:
+    """Every unit with its result, as they come. A dead worker costs its own unit only.
+
+    When a worker dies, nobody knows whose fault it was: the units in flight are run again one at a time, and the one that
+    kills its worker alone is given up.
+    """
+    waiting = deque((unit, 1) for unit in units)
+    suspects: deque[tuple[Unit, int]] = deque()
+    flying: dict[Future[Result], tuple[Unit, int]] = {}
+    executor = engine.open()
+    interrupted = True
+    try:
+        while waiting or suspects or flying:
+            broken = False
+            while (suspects and not flying) or (not suspects and waiting and len(flying) < engine.slots):
+                unit, attempt = suspects.popleft() if suspects else waiting.popleft()
+                try:
+                    flying[executor.submit(task, unit)] = unit, attempt
+                except BaseException as error:
+                    if not engine.died(error):
+                        raise
+                    suspects.append((unit, attempt))
+                    broken = True
+                    break
+            done = wait(flying, return_when=FIRST_COMPLETED).done if flying else set()
+            for future in done:
+                unit, attempt = flying.pop(future)
+                failure = future.exception()
+                if failure is None:
+                    yield unit, future.result()
+                elif not engine.died(failure):
+                    yield unit, WorkerDied(f"{type(failure).__name__}: {failure}")
+                elif attempt >= ATTEMPTS:
+                    broken = True
+                    yield unit, WorkerDied("the worker process died while it ran this cell, twice")
+                else:
+                    broken = True
+                    suspects.append((unit, attempt + 1))
+            if broken and engine.reopens:
+                suspects.extend((unit, attempt + 1) for unit, attempt in flying.values())
+                flying.clear()
+                engine.close(executor, interrupted=True)
+                executor = engine.open()
+        interrupted = False
+    finally:
+        engine.close(executor, interrupted)
+
+
+class _Pool(ProcessPoolExecutor):
+    """Processes that know nothing of the caller's program, and that can be stopped without touching anybody else's."""
+
+    def __init__(self, workers: int) -> None:
+        # spawned, not forked: a fork copies the threads' locks, and nothing else is the same on every system
+        super().__init__(workers, multiprocessing.get_context("spawn"), _prepare_worker)
+        self._own: set[multiprocessing.process.BaseProcess] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        before = set(multiprocessing.active_children())
+        with _without_main():
+            future = super().submit(fn, *args, **kwargs)
+        self._own |= set(multiprocessing.active_children()) - before
+        return future
+
+    def terminate(self) -> None:
+        for process in self._own:
+            process.terminate()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes that start now do not import the caller's main module: a script without a guard would begin its sweep anew."""
+    main = sys.modules["__main__"]
+    file, spec = getattr(main, "__file__", None), main.__spec__
+    main.__spec__ = None
+    if file is not None:
+        del main.__file__
+    try:
+        yield
+    finally:
+        main.__spec__ = spec
+        if file is not None:
+            main.__file__ = file
+
+
+class _Inline(Executor):
+    """Runs a call at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  handed to the caller, as any executor does
+            future.set_exception(error)
+        return future
+
+
+def _prepare_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1

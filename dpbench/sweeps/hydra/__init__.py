@@ -1,0 +1,1 @@
+"""Everything that touches Hydra: its application, config groups, and sweeper."""

@@ -1,0 +1,67 @@
+"""Where a tracking store is: its URI, checked, made absolute, and fit to be printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dpbench.base.errors import Refused
+
+DEFAULT_URI = "sqlite:///mlflow.db"
+DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
+SERVERS = ("http", "https")
+
+
+def resolved(uri: str) -> str:
+    """The URI with a known scheme and, for SQLite, an absolute path."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    allowed = ", ".join((*DATABASES, *SERVERS))
+    if scheme(uri) in SERVERS:
+        if not urlsplit(uri).hostname:
+            raise Refused(f"A tracking server must have a host, as in http://127.0.0.1:5000. Got {masked(uri)!r} instead.")
+        return uri.rstrip("/")
+    if scheme(uri) not in DATABASES:
+        raise Refused(f"The tracking store must be a URI of one of {allowed}, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
+    try:
+        url = make_url(uri)
+    except (ArgumentError, ValueError):
+        raise Refused(f"The tracking store must be a URI as in {DEFAULT_URI}. Got {masked(uri)!r} instead.") from None
+    if scheme(uri) == "sqlite":
+        if not url.database or url.database.startswith((":memory:", "file:")):
+            raise Refused(f"A SQLite tracking store must be a file, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
+        url = url.set(database=str(Path(url.database).absolute()))
+    return url.render_as_string(hide_password=False)
+
+
+def masked(uri: str) -> str:
+    """The URI with its password, wherever it stands, replaced by stars."""
+    password = password_of(uri)
+    shown = uri.replace(f":{password}@", ":***@") if password else uri
+    return re.sub(r"([?&]\w*passw\w*=)[^&]*", r"\1***", shown, flags=re.IGNORECASE)
+
+
+def without_login(uri: str) -> str:
+    """The address of a server without the user and password in it."""
+    start, _, rest = uri.partition("://")
+    return f"{start}://{rest.rpartition('@')[2]}"
+
+
+def sqlite_path(uri: str) -> Path | None:
+    """The file of a SQLite store; None for every other store."""
+    from sqlalchemy.engine import make_url
+
+    return Path(make_url(uri).database or "") if scheme(uri) == "sqlite" else None
+
+
+def scheme(uri: str) -> str:
+    """What kind of store it is, whatever the driver: ``postgresql`` for ``postgresql+psycopg2://…``."""
+    return uri.partition(":")[0].partition("+")[0].lower()
+
+
+def password_of(uri: str) -> str:
+    """The password as the URI spells it."""
+    authority = uri.partition("://")[2].partition("/")[0]
+    return authority.rpartition("@")[0].partition(":")[2]

@@ -1,0 +1,259 @@
+"""The numbers of a record, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.accounting.costs import Nothing, Pure
+from dpbench.base.errors import Refused
+from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
+from dpbench.cells.summaries import SUFFIXES, record_of, summaries
+from dpbench.cells.work_unit import Part
+from dpbench.data.splits import Splits
+from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.leaks import Leak
+
+REPEAT = np.array([0, 0, 1, 1])
+T_OF_ONE = 12.706204736174698
+"""The 97.5 % quantile of Student's t with one degree of freedom: tan(0.475 π)."""
+
+
+def summary(values: Any, repeat: Any = REPEAT) -> dict[str, float]:
+    found = summaries({"utility/x": np.asarray(values, dtype=float)}, np.asarray(repeat))
+    return {name.removeprefix("utility/x_"): value for name, value in found.items()}
+
+
+def test_every_suffix_by_hand() -> None:
+    found = summary([1, 2, 3, 6])
+    reach = T_OF_ONE * math.sqrt(4.5) / math.sqrt(2)  # the repeats' means are 1.5 and 4.5
+    expected = {
+        "median": 2.5,
+        "mean": 3.0,
+        "std": math.sqrt(14 / 3),
+        "p20": 1.6,
+        "p80": 4.2,
+        "ci_low": 3 - reach,
+        "ci_high": 3 + reach,
+    }
+    assert list(found) == list(SUFFIXES)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert pytest.approx(math.tan(0.475 * math.pi), rel=1e-9) == T_OF_ONE
+
+
+def test_the_interval_is_over_the_repeats_not_over_the_runs() -> None:
+    """Twice as many folds that say the same make no narrower interval: they share their training rows."""
+    once = summary([1, 2, 4], [0, 1, 2])
+    doubled = summary([1, 1, 2, 2, 4, 4], [0, 0, 1, 1, 2, 2])
+    assert doubled["ci_low"] == pytest.approx(once["ci_low"])
+    assert doubled["ci_high"] == pytest.approx(once["ci_high"])
+    assert doubled["std"] < once["std"]
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says() -> None:
+    """1,000 intervals from 5 repeats of 3 folds: 95 % of them, give or take four standard deviations (false alarm 6e-5)."""
+    generator = np.random.default_rng(1)
+    draws = generator.normal(size=(1000, 5, 1)) + 0.5 * generator.normal(size=(1000, 5, 3))
+    found = summaries({f"utility/{i}": row.ravel() for i, row in enumerate(draws)}, np.repeat(np.arange(5), 3))
+    covered = sum(found[f"utility/{i}_ci_low"] <= 0 <= found[f"utility/{i}_ci_high"] for i in range(1000))
+    assert abs(covered - 950) < 4 * math.sqrt(1000 * 0.95 * 0.05)
+
+
+def test_one_repeat_has_no_interval_and_one_run_no_spread() -> None:
+    assert set(summary([1, 2], [0, 0])) == set(SUFFIXES) - {"ci_low", "ci_high"}
+    assert summary([7], [0]) == {"median": 7, "mean": 7, "p20": 7, "p80": 7}
+
+
+def test_equal_runs_have_an_interval_of_no_width() -> None:
+    found = summary([2.0, 2.0, 2.0, 2.0])
+    assert (found["std"], found["ci_low"], found["ci_high"]) == (0, 2, 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_runs_without_a_finite_value_are_left_out(bad: float) -> None:
+    assert summary([1, bad, 3, 6]) == summary([1, 3, 6], [0, 1, 1])
+    assert summary([bad, bad, 3, 6]) == summary([3, 6], [1, 1])
+    assert summary([bad] * 4) == {}
+
+
+def test_a_metric_with_gaps_does_not_touch_its_neighbours() -> None:
+    whole, gaps = np.array([1.0, 2, 3, 6]), np.array([1.0, np.nan, 3, 6])
+    found = summaries({"a": whole, "b": gaps, "c": whole}, REPEAT)
+    assert {name: value for name, value in found.items() if name[0] == "b"} == summaries({"b": gaps}, REPEAT)
+    for name in ("a", "c"):
+        assert {key: value for key, value in found.items() if key[0] == name} == summaries({name: whole}, REPEAT)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "values", [[1e200, 2e200, 3e200, 6e200], [1e308, 1.5e308, 1.6e308, 1.7e308], [1e308, -1e308, 1e308, -1e308]]
+)
+def test_no_number_is_ever_infinite_or_undefined(values: list[float]) -> None:
+    """Finite runs whose squares or sums are not: what cannot be said is left out."""
+    found = summary(values)
+    assert "p20" in found, "what can be said is said"
+    assert [name for name, value in found.items() if not math.isfinite(value)] == []
+
+
+def test_nothing_gives_nothing() -> None:
+    assert summaries({}, REPEAT) == {}
+
+
+@pytest.fixture
+def cell() -> Cell:
+    choices = [ComponentChoice(name, {}) for name in ("fm", "linear", "wine", "none")]
+    return Cell(*choices, Splits("kfold", 2, 2), Settings(epsilon=0.8), {"data": "1"})
+
+
+def ledger(*entries: LedgerEntry, leaks: tuple[Leak, ...] = ()) -> Ledger:
+    return Ledger(Budget(0.8, currency="pure"), list(entries), list(leaks))
+
+
+PAID = LedgerEntry("objective", Pure(0.8), True, "a proof")
+
+
+@pytest.fixture
+def part() -> Callable[..., Part]:
+    """One repeat of two folds: errors as asked."""
+
+    def make(key: str, repeat: int, errors: list[float], **more: Any) -> Part:
+        errors_ = np.array(errors)
+        status = np.array(more.pop("status", ["ok", "ok"]))
+        runs = {
+            "repeat": np.array([repeat, repeat]),
+            "fold": np.array([0, 1]),
+            "n_train": np.array([5, 5]),
+            "utility/rmse": errors_,
+            "reference/no_privacy/rmse": np.array([0.1, 0.1]),
+            "status": status,
+            "weights": np.column_stack([errors_, 2 * errors_]),
+        }
+        rest = {"ledger": ledger(PAID), "fit_seconds": 0.25 if repeat == 0 else None, "seconds": 1.5, **more}
+        return Part(key, (repeat,), runs, coefficients=("intercept", "a"), **rest)
+
+    return make
+
+
+def record(cell: Cell, *parts: Part) -> FinishedCell:
+    return record_of(cell, parts, {"mechanism": "fm"}, {"dpbench.synthetic": "false"}, "rmse")
+
+
+def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part: Callable[..., Part]) -> None:
+    first, second = part(cell.key, 0, [1, 2]), part(cell.key, 1, [3, 6])
+    found = record(cell, second, first)
+    assert (found.key, found.status, found.error) == (cell.key, "ok", "")
+    assert found.runs["repeat"].tolist() == [0, 0, 1, 1]
+    assert found.runs["fold"].tolist() == [0, 1, 0, 1]
+    assert found.runs["weight/a"].tolist() == [2, 4, 6, 12]
+    assert "weights" not in found.runs
+    assert found.history == {"utility/rmse": (1.5, 4.5)}
+    assert found.metrics["utility/rmse_median"] == 2.5
+    assert found.metrics["time/cell_seconds"] == 3.0
+    assert found.metrics["time/fit_seconds"] == 0.25
+    assert found.metrics == record(cell, first, second).metrics
+
+
+def test_the_privacy_of_a_record_is_its_ledgers(cell: Cell, part: Callable[..., Part]) -> None:
+    found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [3, 6]))
+    assert found.metrics["privacy/epsilon_budget"] == 0.8
+    assert found.metrics["privacy/epsilon_accounted"] == 0.8
+    assert {key: found.tags[f"dpbench.{key}"] for key in ("sound", "private", "leaks")} == {
+        "sound": "true",
+        "private": "true",
+        "leaks": "",
+    }
+    assert found.ledger["total"] == {"epsilon": 0.8, "delta": 0.0}
+
+
+def test_an_infinite_epsilon_is_a_tag_and_no_metric(cell: Cell, part: Callable[..., Part]) -> None:
+    bare = ledger(LedgerEntry("exact fit", Nothing(), False, "not private"))
+    found = record(cell, *(part(cell.key, repeat, [1, 2], ledger=bare) for repeat in (0, 1)))
+    assert "privacy/epsilon_accounted" not in found.metrics
+    assert (found.tags["dpbench.private"], found.tags["dpbench.sound"]) == ("false", "false")
+
+
+def test_one_bad_block_is_enough_for_the_worse_standing(cell: Cell, part: Callable[..., Part]) -> None:
+    leaky = ledger(PAID, leaks=(Leak("bounds_from_data", "read"), Leak("lambda", "picked")))
+    unsound = ledger(LedgerEntry("objective", Pure(0.8), False, "unproven"))
+    found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], ledger=leaky))
+    assert found.tags["dpbench.leaks"] == "bounds_from_data,lambda"
+    found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], ledger=unsound))
+    assert found.tags["dpbench.sound"] == "false"
+
+
+def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: Callable[..., Part]) -> None:
+    first = part(
+        cell.key, 0, [1.0, np.nan], status=["repaired", "diverged"], health={"not_positive_definite": np.array([True, True])}
+    )
+    second = part(
+        cell.key, 1, [3.0, 5.0], status=["ok", "failed_test"], health={"not_positive_definite": np.array([False, False])}
+    )
+    found = record(cell, first, second)
+    assert found.metrics["utility/rmse_mean"] == 3.0
+    health = {name.removeprefix("health/"): value for name, value in found.metrics.items() if name.startswith("health/")}
+    assert health == {"not_positive_definite": 0.5, "repaired": 0.25, "diverged": 0.25, "failed": 0.25}
+    assert all(math.isfinite(value) for value in found.metrics.values())
+    assert all(math.isfinite(value) for values in found.history.values() for value in values)
+    assert np.isnan(found.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
+
+
+def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Callable[..., Part]) -> None:
+    parts = [part(cell.key, repeat, [np.nan, np.inf], status=["diverged", "diverged"]) for repeat in (0, 1)]
+    found = record(cell, *parts)
+    assert found.status == "ok"
+    assert not [name for name in found.metrics if name.startswith("utility/")]
+    assert found.metrics["health/diverged"] == 1.0
+    assert found.metrics["reference/no_privacy/rmse_median"] == 0.1
+    assert found.history == {}
+
+
+def test_the_history_leaves_out_what_is_not_finite_in_part(cell: Cell, part: Callable[..., Part]) -> None:
+    """One diverged run must not take away the history of the repeats that went well, nor shift their steps."""
+    found = record(cell, part(cell.key, 0, [1.0, np.nan], status=["ok", "diverged"]), part(cell.key, 1, [3.0, 5.0]))
+    steps = found.history.get("utility/rmse", ())
+    assert steps in ((), (1.0, 4.0))
+
+
+def test_a_block_that_failed_fails_the_cell_and_says_why(cell: Cell, part: Callable[..., Part]) -> None:
+    found = record(cell, part(cell.key, 0, [1, 2]), Part(cell.key, (1,), error="ValueError: no"))
+    assert (found.status, found.error) == ("failed", "ValueError: no")
+    assert found.metrics == {}
+    assert found.runs == {}
+    assert found.tags["dpbench.sound"] == "false"
+    assert found.config == cell.config
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
+    assert digest({"a": 1, "b": {"c": 2, "d": 3}}) == digest({"b": {"d": 3, "c": 2}, "a": 1})
+    assert digest({"a": 1}) != digest({"a": 1.5})
+    with pytest.raises(ValueError, match="JSON"):
+        digest({"a": math.nan})
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True])
+def test_settings_refuse_what_is_no_budget(epsilon: Any) -> None:
+    with pytest.raises(Refused, match="The 'epsilon' option of the command must be a float"):
+        Settings(epsilon=epsilon)
+
+
+def test_cells_share_a_unit_when_they_share_rows_splits_and_model(cell: Cell) -> None:
+    def other(**changes: Any) -> Cell:
+        return Cell(**{**{name: getattr(cell, name) for name in cell.__dataclass_fields__}, **changes})
+
+    assert other(mechanism=ComponentChoice("dpba", {})).shared == cell.shared
+    assert other(attack=ComponentChoice("membership", {})).shared == cell.shared
+    assert other(settings=Settings(epsilon=5.0)).shared == cell.shared
+    for change in (
+        {"model": ComponentChoice("ridge", {})},
+        {"dataset": ComponentChoice("wine", {"color": "red"})},
+        {"splits": Splits("kfold", 2, 3)},
+        {"settings": Settings(epsilon=0.8, seed=1)},
+        {"versions": {"data": "2"}},
+    ):
+        assert other(**change).shared != cell.shared, change
+        assert other(**change).key != cell.key, change

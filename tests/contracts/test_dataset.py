@@ -1,0 +1,119 @@
+"""What every dataset can do with its table: rows, attributes, sensitive ones, and answers that depend on options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from dpbench.base.errors import Refused
+from dpbench.base.options import option
+from dpbench.base.random_streams import stream
+from dpbench.cells.loading import DatasetRows, identity
+from dpbench.contracts.dataset import Dataset
+from dpbench.data.scaling import scale
+from dpbench.data.splits import Splits
+from dpbench.data.table import Column, Table
+
+
+@dataclass(frozen=True)
+class Numbers(Dataset):
+    """The numbers from 0 to 99, real unless told otherwise, with one target for each kind of model."""
+
+    name: ClassVar[str] = "numbers"
+    licence: ClassVar[str] = "none"
+
+    made_up: bool = option(False)
+    target: str = option("")
+
+    @property
+    def synthetic(self) -> bool:
+        return self.made_up
+
+    def load(self, generator: np.random.Generator) -> Table:
+        features = np.arange(100.0)[:, None] + np.array([0, 100])
+        columns = (Column("a", 0, 99, kind="integer"), Column("b", 100, 199))
+        return Table(columns, Column(self.target or "y", 0, 99), features, np.arange(100.0), sensitive=("b",), dropped=7)
+
+    def subsets(self) -> dict[int, tuple[str, ...]]:
+        return {2: ("a",)}
+
+    def seen_as(self, target: Any) -> Numbers:
+        return self if self.target else Numbers(target=target)
+
+
+def test_whether_a_table_is_synthetic_may_depend_on_an_option() -> None:
+    assert not Numbers().synthetic
+    assert Numbers(made_up=True).synthetic
+    assert (Numbers().licence, Numbers().citation) == ("none", "")
+
+
+def test_a_sample_is_drawn_once_and_a_smaller_one_is_part_of_it() -> None:
+    small, large = (Numbers(sample_n=n).table(stream(5)).response for n in (10, 30))
+    assert (len(small), len(large)) == (10, 30)
+    assert set(small) < set(large)
+    assert (np.diff(large) > 0).all()
+    np.testing.assert_array_equal(large, Numbers(sample_n=30).table(stream(5)).response)
+    assert set(large) != set(Numbers(sample_n=30).table(stream(6)).response)
+    np.testing.assert_array_equal(Numbers(sample_n=100).table(stream(5)).response, np.arange(100.0))
+    with pytest.raises(Refused, match="sample_n=101 asks for more rows than dataset=numbers has: 100"):
+        Numbers(sample_n=101).table(stream(5))
+
+
+def test_a_sample_keeps_whole_rows_and_what_is_known_of_the_table() -> None:
+    table = Numbers(sample_n=20, attributes=("a",)).table(stream(0))
+    np.testing.assert_array_equal(table.features[:, 0], table.response)
+    assert table.dropped == 7
+
+
+def test_attributes_go_by_name_or_by_the_dataset_s_number(make) -> None:  # type: ignore[no-untyped-def]
+    assert Numbers(attributes=2).table(stream(0)).attributes == ("a",)
+    with pytest.raises(Refused, match="must be one of 2, or a list of names"):
+        Numbers(attributes=3).table(stream(0))
+    with pytest.raises(Refused, match="must be a list of names"):
+        make("dataset", "gaussian", attributes=3).table(stream(0))
+    with pytest.raises(Refused, match=r"must be a list or an int in the range \[1, inf\) or null"):
+        Numbers(attributes=0)
+
+
+def test_sensitive_attributes_are_the_dataset_s_unless_they_are_said() -> None:
+    assert Numbers().table(stream(0)).sensitive == ("b",)
+    assert Numbers(sensitive=("a",)).table(stream(0)).sensitive == ("a",)
+    with pytest.raises(Refused, match="attribute"):
+        Numbers(sensitive=("c",)).table(stream(0))
+
+
+def test_what_only_selects_leaves_the_draws_alone() -> None:
+    """So that cells that differ by it are compared on the same splits."""
+    said = Numbers(sample_n=10, attributes=2, threshold=3, sensitive=("a",), target="z", scaling="ball")
+    assert identity(said) == identity(Numbers())
+    assert identity(Numbers(made_up=True)) != identity(Numbers())
+
+
+def test_a_source_shows_each_model_the_target_of_its_kind(make) -> None:  # type: ignore[no-untyped-def]
+    source = DatasetRows(Numbers(), make("model", "linear"), Splits(), 0)
+    assert source.dataset.table(stream(0)).target.name == "real"
+    assert source.scaled(0).dropped == 7
+
+
+def test_levels_are_declared_and_reach_the_geometry() -> None:
+    columns = (
+        Column("a", 0, 3, kind="integer"),
+        Column("b", 0, 1, kind="binary"),
+        Column("c", 0, 1),
+        Column("g", 0, 1, group="g"),
+    )
+    assert [column.levels for column in columns] == [4, 2, 0, 2]
+    geometry = scale(Table(columns, Column("y", 0, 1), np.zeros((3, 4)), np.zeros(3)), "box", True, "real").geometry
+    assert geometry.levels == (4, 2, 0, 2)
+    assert geometry.without(["b"]).levels == (4, 0, 2)
+    with pytest.raises(Refused, match="declared ordinal, so its bounds must be whole numbers"):
+        Column("a", 0, 1.5, kind="ordinal")
+
+
+def test_a_threshold_beyond_the_targets_bounds_is_refused(make) -> None:  # type: ignore[no-untyped-def]
+    """Everybody would be in one class, and the error nothing."""
+    with pytest.raises(Refused, match=r"'quality', in the range \[3, 9\)\. Got 100 instead"):
+        make("dataset", "wine", threshold=100).table(stream(0))

@@ -1,0 +1,152 @@
+"""The same command gives the same bits: on any engine, in any order, in any blocks, with any number of threads outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the limits below reach it
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from dpbench.cells import loading as sources
+from dpbench.cells import work_unit as unit
+from dpbench.cells.loading import source_of
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.sweeps import plan as plan_module
+from dpbench.sweeps.engines import Engine, Local
+from dpbench.sweeps.execution import run_cells
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import plan
+
+# wide enough for the decompositions to use more than one thread, were they let
+GRID = (
+    "mechanism=fm,dpba,no_privacy",
+    "epsilon=0.5,50",
+    "dataset=gaussian",
+    "dataset.n=1500",
+    "dataset.d=199",
+    "splits.repeats=3",
+    "splits.folds=2",
+)
+Records = dict[str, FinishedCell]
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    with threadpool_limits(count, user_api="blas"):
+        yield
+
+
+def records(engine: Engine, *overrides: str, backwards: bool = False) -> Records:
+    unit._kept.clear()  # nothing that an earlier sweep of this process computed is taken for a result of this one
+    sources._source.cache_clear()
+    points = loaded(overrides or GRID)
+    found: Records = {}
+    run_cells(plan(points[::-1] if backwards else points), engine, lambda record: found.__setitem__(record.key, record))
+    return found
+
+
+def bits(found: Records) -> dict[str, Any]:
+    """Everything about the cells that is not a clock's, to the bit."""
+    return {
+        key: {
+            "status": record.status,
+            "config": record.config,
+            "params": record.params,
+            "tags": record.tags,
+            "metrics": {name: value.hex() for name, value in record.metrics.items() if not name.startswith("time/")},
+            "history": {name: [value.hex() for value in values] for name, values in record.history.items()},
+            "ledger": record.ledger,
+            "runs": {name: (values.dtype.str, values.tobytes()) for name, values in record.runs.items()},
+            "error": record.error,
+        }
+        for key, record in found.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    with threads(1):
+        found = bits(records(Engine()))
+    assert len(found) == 6
+    assert all(cell["status"] == "ok" for cell in found.values())
+    return found
+
+
+def test_the_local_engine_gives_the_same_bits(expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    assert bits(records(Local(2))) == expected
+
+
+@pytest.mark.skipif(not any(pool["user_api"] == "blas" for pool in threadpool_info()), reason="no BLAS whose threads can be set")
+def test_two_blas_threads_outside_change_no_bit(expected: dict[str, Any]) -> None:
+    with threads(2):
+        assert bits(records(Engine())) == expected
+
+
+def test_the_order_of_the_cells_changes_no_bit(expected: dict[str, Any]) -> None:
+    found = bits(records(Engine(), backwards=True))
+    assert list(found) != list(expected)
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells"),
+    [(1, 8), (2 * 1500, 8), (4_000_000, 1)],
+    ids=["one repeat a block", "two repeats, then one", "one cell a unit"],
+)
+def test_other_blocks_change_no_bit(expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch, rows: int, cells: int) -> None:
+    before = len(plan(loaded(GRID)).units())
+    monkeypatch.setattr(plan_module, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(plan_module, "UNIT_CELLS", cells)
+    assert len(plan(loaded(GRID)).units()) > before
+    assert bits(records(Engine())) == expected
+
+
+def test_blocks_that_are_read_from_other_processes_agree_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that are drawn anew for each repeat, redrawn noise, and blocks of one repeat on two workers."""
+    grid = (
+        "mechanism=fm",
+        "mechanism.until_bounded=true,false",
+        "epsilon=20",
+        "dataset=gaussian",
+        "dataset.n=400",
+        "dataset.d=3",
+        "dataset.redraw=true",
+        "dataset.sample_rate=0.9",
+        "splits=holdout",
+        "splits.repeats=5",
+    )
+    expected = bits(records(Engine(), *grid))
+    monkeypatch.setattr(plan_module, "BLOCK_ROWS", 1)
+    assert len(plan(loaded(grid)).units()) == 5
+    assert bits(records(Local(2), *grid)) == expected
+
+
+def test_a_seed_says_which_bits(expected: dict[str, Any]) -> None:
+    (one,) = records(Engine(), *GRID[2:], "mechanism=no_privacy").values()
+    (other,) = records(Engine(), *GRID[2:], "mechanism=no_privacy", "seed=1").values()
+    assert one.key != other.key
+    assert one.runs["seed"][0] == 0
+    assert other.runs["seed"][0] == 1
+    assert not np.array_equal(one.runs["weight/x1"], other.runs["weight/x1"])
+
+
+def test_mechanisms_and_epsilons_meet_the_same_splits(expected: dict[str, Any]) -> None:
+    shared = ("repeat", "fold", "n_train", "n_test", "reference/no_privacy/rmse", "reference/mean_predictor/rmse")
+    first, *others = (cell["runs"] for cell in expected.values())
+    for runs in others:
+        assert {name: runs[name] for name in shared} == {name: first[name] for name in shared}
+
+
+def test_the_default_blocks_depend_on_the_data_alone() -> None:
+    (small,) = plan(loaded(GRID)).units()
+    assert small.repeats == (0, 1, 2)
+    large = plan(loaded(["dataset=gaussian", "dataset.n=200000", "dataset.d=2", "splits.repeats=50"]))
+    repeats = [unit.repeats for unit in large.units()]
+    assert sorted(repeat for block in repeats for repeat in block) == list(range(50))
+    rows = source_of(large.to_run[0].cell).scaled(0).rows.n  # type: ignore[arg-type]
+    assert max(map(len, repeats)) == plan_module.BLOCK_ROWS // rows

@@ -1,0 +1,199 @@
+"""What is written is read back from MLflow by its public names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
+
+from dpbench.records.finished_cell import FinishedCell
+from dpbench.tracking import run_writer as writer_module
+from dpbench.tracking.run_writer import Writer, run_name, shortened
+from dpbench.tracking.store import Store, open_store
+from dpbench.tracking.ui_view import colour
+
+MakeRecord = Callable[..., FinishedCell]
+
+
+def artifacts(run: Run) -> Path:
+    return Path(unquote(urlsplit(run.info.artifact_uri).path))
+
+
+def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer: Writer, make_record: MakeRecord) -> None:
+    record = make_record()
+    parent = writer.open_sweep("s1", "a sweep", {"dpbench.version": "1"}, "")
+    run = store.client.get_run(writer.write(record, parent))
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == "fm linear wine ε=0.8"
+    assert run.info.end_time - run.info.start_time == 2_000, "it lasted as long as the cell did"
+    assert run.data.params == record.params
+    assert {name: run.data.metrics[name] for name in record.metrics} == record.metrics
+    assert run.data.tags.items() >= record.tags.items()
+    assert run.data.tags["dpbench.kind"] == "cell"
+    assert run.data.tags["dpbench.key"] == "a1"
+    assert run.data.tags["dpbench.status"] == "ok"
+    assert run.data.tags["mlflow.parentRunId"] == parent
+    assert run.data.tags["mlflow.source.name"] == "dpbench"
+    assert run.data.tags["mlflow.runColor"] == colour("fm")
+
+
+def test_the_primary_metric_has_one_step_a_repeat(store: Store, writer: Writer, make_record: MakeRecord) -> None:
+    run_id = writer.write(make_record(), None)
+    history = store.client.get_metric_history(run_id, "utility/rmse")
+    assert [(point.step, point.value) for point in history] == [(0, 0.5), (1, 0.25), (2, 0.125)]
+
+
+def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(store: Store, writer: Writer, make_record: MakeRecord) -> None:
+    record = make_record()
+    folder = artifacts(store.client.get_run(writer.write(record, None)))
+    assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "ledger.json", "runs.parquet"]
+    assert yaml.safe_load((folder / "config.yaml").read_text()) == record.config
+    assert json.loads((folder / "ledger.json").read_text()) == record.ledger
+    runs = pd.read_parquet(folder / "runs.parquet")
+    assert list(runs) == ["repeat", "utility/rmse", "weights"]
+    np.testing.assert_array_equal(runs["utility/rmse"], record.runs["utility/rmse"])
+    np.testing.assert_array_equal(np.stack(list(runs["weights"])), record.runs["weights"])
+
+
+def test_numbers_that_json_does_not_know_become_null(store: Store, writer: Writer, make_record: MakeRecord) -> None:
+    ledger = {
+        "total": {"epsilon": float("inf"), "delta": np.float64(0.5)},
+        "sound": np.bool_(True),
+        "scale": np.array([1.0, np.nan]),
+    }
+    folder = artifacts(store.client.get_run(writer.write(make_record(ledger=ledger), None)))
+    written = json.loads((folder / "ledger.json").read_text())
+    assert written == {"total": {"epsilon": None, "delta": 0.5}, "sound": True, "scale": [1.0, None]}
+
+
+def test_a_failed_cell_carries_its_error_and_no_metric(store: Store, writer: Writer, make_failure: MakeRecord) -> None:
+    run = store.client.get_run(writer.write(make_failure(error="LinAlgError: singular"), None))
+    assert run.info.status == "FAILED"
+    assert run.data.tags["dpbench.status"] == "failed"
+    assert run.data.tags["dpbench.error"] == "LinAlgError: singular"
+    assert run.data.metrics == {}
+    assert run.data.params["mechanism"] == "fm"
+    assert [path.name for path in artifacts(run).iterdir()] == ["config.yaml"]
+
+
+def test_texts_too_long_for_mlflow_end_with_an_ellipsis(store: Store, writer: Writer, make_failure: MakeRecord) -> None:
+    failure = make_failure(error="e" * 9_000)
+    long = FinishedCell(**{**failure.__dict__, "params": {**failure.params, "dataset.columns": "c" * 7_000}})
+    run = store.client.get_run(writer.write(long, None))
+    assert run.data.params["dataset.columns"] == "c" * 5_999 + "…"
+    assert run.data.tags["dpbench.error"] == "e" * 7_999 + "…"
+
+
+def test_more_names_than_mlflow_takes_at_once_are_all_written(store: Store, writer: Writer, make_record: MakeRecord) -> None:
+    metrics = {f"attack/control/c{i}": float(i) for i in range(1_200)}
+    params = {f"mechanism.option{i}": str(i) for i in range(150)}
+    run = store.client.get_run(writer.write(make_record(metrics=metrics, params=params, history={}), None))
+    assert run.data.metrics == metrics
+    assert run.data.params == params
+
+
+@pytest.mark.parametrize("few", [20, 0], ids=["asked one by one", "read page by page"])
+def test_only_cells_with_a_good_record_are_finished(
+    store: Store,
+    writer: Writer,
+    make_record: MakeRecord,
+    make_failure: MakeRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    few: int,
+    ids: Callable[..., dict[str, str]],
+) -> None:
+    monkeypatch.setattr(writer_module, "_FEW", few)
+    monkeypatch.setattr(writer_module, "_PAGE", 2)
+    good = {key: writer.write(make_record(key), None) for key in ("a1", "b2", "c3", "d4", "e5")}
+    writer.write(make_failure("f6"), None)
+    begun = store.client.create_run(
+        store.experiment_id, tags={"dpbench.kind": "cell", "dpbench.key": "g7", "dpbench.status": "ok"}
+    )
+    assert begun.info.status == "RUNNING", "as one looks whose writer was killed in the middle"
+    assert ids(writer.finished([*good, "f6", "g7", "h8"])) == good
+    assert ids(writer.finished(["b2"])) == {"b2": good["b2"]}
+    assert writer.finished([]) == {}
+
+
+def test_another_experiment_does_not_count(store: Store, writer: Writer, make_record: MakeRecord) -> None:
+    writer.write(make_record("a1"), None)
+    with open_store(store.uri, f"{store.experiment} too") as other, Writer(other) as elsewhere:
+        assert elsewhere.finished(["a1"]) == {}
+
+
+def test_a_sweep_ends_with_its_note_and_its_files(store: Store, writer: Writer, tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "page.html").write_text("<p>page</p>")
+    (tmp_path / "plan.csv").write_text("cell,state\n")
+    parent = writer.open_sweep("s1", "fm on wine", {"dpbench.engine": "serial"}, "under way")
+    assert store.client.get_run(parent).data.tags["mlflow.note.content"] == "under way"
+    writer.close_sweep(parent, "FAILED", "## One cell failed", tmp_path)
+    run = store.client.get_run(parent)
+    assert (run.info.status, run.info.run_name) == ("FAILED", "fm on wine")
+    assert run.data.tags["dpbench.kind"] == "sweep"
+    assert run.data.tags["dpbench.sweep_key"] == "s1"
+    assert run.data.tags["dpbench.engine"] == "serial"
+    assert run.data.tags["mlflow.note.content"] == "## One cell failed"
+    assert (artifacts(run) / "report" / "page.html").read_text() == "<p>page</p>"
+    assert (artifacts(run) / "plan.csv").exists()
+
+
+def test_a_note_too_long_for_mlflow_says_where_the_whole_of_it_is(store: Store, writer: Writer) -> None:
+    note = "".join(f"| line {number} | 0.25 |\n" for number in range(1_000))
+    parent = writer.open_sweep("s1", "a sweep", {}, note)
+    writer.close_sweep(parent, "FINISHED", note)
+    run = store.client.get_run(parent)
+    kept = run.data.tags["mlflow.note.content"]
+    head, _, sentence = kept.rpartition("\n\n")
+    assert len(kept) <= 8_000
+    assert note.startswith(head + "\n"), "cut at the end of a line"
+    assert "note.md" in sentence
+    assert (artifacts(run) / "note.md").read_text() == note
+
+
+def test_a_note_that_fits_is_not_touched() -> None:
+    assert shortened("n" * 8_000) == "n" * 8_000
+    assert len(shortened("n" * 8_001)) == 8_000
+
+
+def test_no_run_looks_as_if_it_were_going_on_after_an_interruption(
+    store: Store, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writer_module, "write_files", interrupt)
+    with pytest.raises(KeyboardInterrupt), Writer(store) as writer:
+        writer.write(make_record(), writer.open_sweep("s1", "a sweep", {}, ""))
+    runs = store.client.search_runs([store.experiment_id])
+    assert [run.info.status for run in runs] == ["KILLED", "KILLED"]
+    with Writer(store) as again:
+        assert again.finished(["a1"]) == {}
+
+
+def test_a_store_that_is_lost_does_not_hide_why(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: object, **__: object) -> None:
+        raise MlflowException("gone")
+
+    writer = Writer(store)
+    writer.open_sweep("s1", "a sweep", {}, "")
+    monkeypatch.setattr(store.client, "set_terminated", lose)
+    writer.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
+    with pytest.raises(MlflowException, match="gone"):
+        writer.__exit__(None, None, None)
+
+
+def test_the_name_of_a_run_tells_the_cell() -> None:
+    params = {"mechanism": "fm", "model": "linear", "dataset": "wine", "attack": "membership", "epsilon": "0.8"}
+    assert run_name(params) == "fm linear wine membership ε=0.8"
+    assert run_name({**params, "attack": "none"}) == "fm linear wine ε=0.8"
+    swept = {**params, "attack": "none", "mechanism.ridge": "4", "splits": "50 x 5-fold"}
+    assert run_name(swept) == "fm linear wine ε=0.8 ridge=4", "two cells that differ by an option have two names"

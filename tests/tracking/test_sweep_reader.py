@@ -1,0 +1,134 @@
+"""A sweep that is read back from the store is the sweep that was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpbench
+from dpbench.base.errors import Refused
+from dpbench.records.cell_record import CellRecord
+from dpbench.tracking.cell_files import read_curves, write_files
+from dpbench.tracking.store import Store, open_store
+from dpbench.tracking.sweep_reader import preset_sweeps, read_sweep
+
+GRID = {"model": ["linear", "logistic"], "mechanism": ["fm", "truncated"], "epsilon": [0.5, 2.0]}
+FIXED = {"splits.repeats": 2, "dataset.attributes": ("alcohol", "density"), "dataset.sample_n": 400}
+
+
+def run(uri: str, command: Sequence[str] = ("-m",), **more: object) -> list[CellRecord]:
+    """A small sweep as the command line runs it, and the rows it saw."""
+    from dpbench.sweeps.execution import execute
+    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.plan import plan
+    from dpbench.sweeps.python_api import _text
+
+    asked = {**FIXED, "dataset": "wine", "tracking.uri": uri, **more}
+    points = loaded([f"{key}={_text(value)}" for key, value in asked.items()])
+    return list(execute(plan(points), points[0].config, sweep=True, command=command).rows)
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"sqlite:///{tmp_path_factory.mktemp('reading') / 'mlflow.db'}"
+
+
+@pytest.fixture(scope="module")
+def rows(uri: str) -> list[CellRecord]:
+    return run(uri, **GRID)
+
+
+@pytest.fixture
+def store(uri: str, rows: list[CellRecord]) -> Iterator[Store]:
+    with open_store(uri, create=False) as opened:
+        yield opened
+
+
+def test_every_cell_comes_back_with_its_numbers(store: Store, rows: list[CellRecord]) -> None:
+    read = read_sweep(store).rows
+    assert list(read) == rows, "params, tags, metrics, state, reason, run: all that is compared"
+    assert {row.state for row in read} == {"run", "pruned"}
+
+
+def test_every_cells_files_come_back(store: Store, rows: list[CellRecord]) -> None:
+    for read, made in zip(read_sweep(store).rows, rows, strict=True):
+        if not made.done:
+            assert not read.detail.runs
+            continue
+        assert read.detail.config == made.detail.config
+        assert read.detail.ledger == made.detail.ledger
+        assert list(read.detail.runs) == list(made.detail.runs)
+        for name, values in made.detail.runs.items():
+            np.testing.assert_array_equal(read.detail.runs[name], values)
+        assert read.detail.curves.keys() == made.detail.curves.keys()
+        for name, curve in made.detail.curves.items():
+            for column, values in curve.items():
+                np.testing.assert_array_equal(read.detail.curves[name][column], values)
+    assert any("utility/roc" in row.detail.curves for row in rows)
+
+
+def test_a_sweep_goes_by_its_run_its_preset_or_as_the_newest(store: Store, uri: str) -> None:
+    older = read_sweep(store)
+    assert read_sweep(store, older.run_id[:6]).run_id == older.run_id
+    run(uri, experiment="zhang2012/fig6", model="linear", mechanism="fm", quick=True, **{"dataset.attributes": ("alcohol",)})
+    newer = read_sweep(store)
+    assert newer.run_id != older.run_id
+    assert newer.quick
+    assert read_sweep(store, "zhang2012/fig6").run_id == newer.run_id
+    assert newer.preset is not None
+    assert newer.preset.figure.y == ("utility/mse", "utility/error_rate")
+    assert list(preset_sweeps(store)) == ["zhang2012/fig6"]
+    assert read_sweep(store, older.run_id).preset is None
+
+
+@pytest.mark.parametrize("asked", ["abc", "zhang2012/fig60", "0" * 32])
+def test_a_name_that_no_sweep_has_is_refused_with_those_there_are(asked: str, store: Store) -> None:
+    with pytest.raises(Refused, match=f"no finished sweep '{asked}'.*Known: "):
+        read_sweep(store, asked)
+
+
+def test_a_whole_sweep_stands_before_a_newer_quick_one(store: Store, uri: str) -> None:
+    grid = {"model": "linear", "mechanism": "fm", "epsilon": [1, 2], "dataset.attributes": ("alcohol",)}
+    run(uri, experiment="zhang2012/fig6", **grid)
+    run(uri, experiment="zhang2012/fig6", quick=True, **{**grid, "epsilon": [1, 3]})
+    assert not preset_sweeps(store)["zhang2012/fig6"].quick
+
+
+def test_a_preset_as_it_is_stands_before_a_newer_one_that_was_changed(store: Store, uri: str) -> None:
+    grid = {"model": "linear", "mechanism": "fm", "dataset.attributes": ("alcohol",)}
+    command = ["-m", "experiment=zhang2012/fig6", "engine=serial", "tracking.uri=here"]
+    run(uri, command, experiment="zhang2012/fig6", epsilon=[1, 4], **grid)
+    assert preset_sweeps(store)["zhang2012/fig6"].changed == []
+    run(uri, [*command, "epsilon=1,5"], experiment="zhang2012/fig6", epsilon=[1, 5], **grid)
+    assert read_sweep(store).changed == ["epsilon=1,5"]
+    assert preset_sweeps(store)["zhang2012/fig6"].changed == []
+
+
+def test_a_sweep_that_is_asked_for_again_is_the_newest_again(store: Store, uri: str) -> None:
+    grid = {"model": "linear", "mechanism": "fm", "dataset.attributes": ("alcohol",)}
+    run(uri, epsilon=[6, 7], **grid)
+    first = read_sweep(store).run_id
+    run(uri, epsilon=[8, 9], **grid)
+    assert read_sweep(store).run_id != first
+    run(uri, epsilon=[6, 7], **grid)
+    assert read_sweep(store).run_id == first
+
+
+def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
+    from dpbench.records.finished_cell import FinishedCell
+
+    x = np.linspace(0, 1, 5)
+    curves = {"utility/roc": {"x": x}, "reference/no_privacy/roc": {"x": x, "mean": x**2}}
+    write_files(FinishedCell("key", "ok", {}, {}, {}, {}, curves=curves), tmp_path)
+    read = read_curves(tmp_path / "curves.parquet")
+    assert list(read) == list(curves)
+    assert list(read["utility/roc"]) == ["x"]
+    np.testing.assert_array_equal(read["reference/no_privacy/roc"]["mean"], x**2)
+
+
+def test_a_frame_of_the_api_has_no_column_of_bookkeeping() -> None:
+    frame = dpbench.sweep({**FIXED}, record=False, mechanism="fm", dataset="wine", epsilon=1.0)
+    assert not {"run_id", "primary", "detail"} & set(frame)
