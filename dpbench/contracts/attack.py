@@ -61,6 +61,8 @@ class Attack(Component):
 
     kind: ClassVar[str] = "attack"
     needs: ClassVar[frozenset[Capability]] = frozenset()
+    attacks_nothing: ClassVar[bool] = False
+    """True for the placeholder that runs no attack: its cells are described without naming an attack."""
 
     @abstractmethod
     def run(self, target: Target) -> dict[str, np.ndarray]:

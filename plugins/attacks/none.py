@@ -1,4 +1,4 @@
-"""No attack: the default."""
+"""The default: no attack is run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from dpbench.contracts.hooks import hookimpl
 
 @dataclass(frozen=True)
 class NoAttack(Attack):
-    """Nothing is attacked; accuracy and privacy accounting only."""
+    """Run no attack: measure accuracy and account for privacy only."""
 
     name: ClassVar[str] = "none"
+    attacks_nothing: ClassVar[bool] = True
 
     def run(self, target: Target) -> dict[str, np.ndarray]:
         return {}
