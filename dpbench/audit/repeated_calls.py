@@ -169,14 +169,14 @@ def _summarised(call: Call, answers: Answers, worlds: Worlds, runs: int) -> Repe
 
 def _moved(query: Histogram, answers: Answers) -> BinCounts:
     """The cells whose counts differ between the worlds."""
-    change = answers[1].exact[0].less(answers[0].exact[0], query.grid)
-    return BinCounts(change.index[change.count != 0], change.count[change.count != 0])
+    change = answers[1].exact[0].minus(answers[0].exact[0], query.grid)
+    return BinCounts(change.index[change.counts != 0], change.counts[change.counts != 0])
 
 
 def _at(tally: BinCounts, cells: Array) -> Array:
     """The numbers of these cells, 0 where a tally has none."""
     same = (tally.index[None, :, :] == cells[:, None, :]).all(axis=2)
-    return np.asarray(same @ tally.count)
+    return np.asarray(same @ tally.counts)
 
 
 _ASKED: dict[str, Callable[[Call, Answers, Worlds, int], RepeatedAnswers]] = {

@@ -1,9 +1,11 @@
-"""The grid: cells over scaled rows, made from public bounds alone, however many they are."""
+"""Bins: how a histogram divides scaled rows, from public bounds alone and for any number of bins."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,223 +15,226 @@ from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 
-WORD = 2**62
-"""More cells than this take more than one integer each."""
-TAIL = 512
-"""The trailing axes of a dense pass have at least this many cells together: the width of its matrix products."""
-STEP = 2**18
-"""About how many cells of a dense pass are in memory at a time."""
+INDEX_LIMIT = 2**62
+"""A bin's index is one integer below this limit; a histogram with more bins needs several integers for each."""
+MIN_TAIL_BINS = 512
+"""The trailing axes of a dense pass have at least this many bins together: the width of its matrix products."""
+STEP_BINS = 2**18
+"""A dense pass holds about this many bins in memory at a time."""
 
 
 @dataclass(frozen=True)
 class Binning:
-    """Cells over (features, target) of box-scaled rows; one axis an attribute, the last one for the target.
+    """The bins of a histogram over the features and the target of box-scaled rows.
 
-    A one-hot group has a cell for each level and one for none of them, an attribute of at most ``bins`` public levels a cell
-    for each, every other one ``bins`` equal bins of its declared range; a binary target has two. The intercept has none. A
-    cell stands for its centre. The number of cells is a Python integer and may be astronomically large: a cell is named by
-    one integer below 2^62, or by several.
+    Each attribute is an axis, and the target is the last one; the intercept has none. A one-hot group has a bin for each
+    level and one for "no level"; an attribute with at most ``bins_per_attribute`` public levels has a bin for each; every
+    other attribute has ``bins_per_attribute`` equal bins over its declared range; a binary target has two. A bin stands for
+    its centre. The number of bins is a Python integer and may be astronomically large.
     """
 
     geometry: Geometry
-    bins: int
+    bins_per_attribute: int
 
     def __post_init__(self) -> None:
         if self.geometry.scaling != "box":
-            raise ValueError("A grid divides the box, not the ball.")
+            raise ValueError("Bins divide the box, not the ball.")
 
     @classmethod
-    def within(cls, geometry: Geometry, bins: int, cap: int) -> Binning:
-        """The finest grid of at most so many bins with at most ``cap`` cells."""
-        if cls(geometry, 2).cells > cap:
-            raise Refused(f"Two bins an attribute make {spelled(cls(geometry, 2).cells)} cells. At most {cap:,} are allowed.")
-        low, high = 2, bins
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if cls(geometry, middle).cells <= cap else (low, middle - 1)
-        return cls(geometry, low)
+    def within(cls, geometry: Geometry, bins: int, limit: int) -> Binning:
+        """Return the finest binning with at most ``bins`` bins per attribute and at most ``limit`` bins in total."""
+        least = cls(geometry, 2).size
+        if least > limit:
+            raise Refused(f"With two bins per attribute, the histogram has {spell_count(least)} bins. The most is {limit:,}.")
+        return cls(geometry, 1 + bisect_right(range(2, bins + 1), limit, key=lambda number: cls(geometry, number).size))
 
     @cached_property
     def axes(self) -> tuple[BinAxis, ...]:
-        g = self.geometry
+        """The axes in the order of the columns."""
+        g, bins = self.geometry, self.bins_per_attribute
         leaders = {group[0]: group for group in g.groups}
         grouped = {member for group in g.groups for member in group}
         axes: list[BinAxis] = []
         for index in range(g.features):
             if index in leaders:
-                axes.append(OneHotBins(tuple(1 + member for member in leaders[index])))
+                axes.append(OneHotBins([1 + member for member in leaders[index]]))
             elif index not in grouped:
                 levels = g.levels[index] if g.levels else 0
-                axes.append(LevelBins(1 + index, -1.0, levels) if 1 < levels <= self.bins else EqualBins(1 + index, self.bins))
-        last = 1 + g.features
-        axes.append(LevelBins(last, 0.0, 2) if g.target == "binary" else EqualBins(last, self.bins))
-        return tuple(axes)
-
-    @cached_property
-    def cells(self) -> int:
-        return math.prod(axis.size for axis in self.axes)
+                axes.append(LevelBins(1 + index, -1.0, levels) if 1 < levels <= bins else EqualBins(1 + index, bins))
+        target = 1 + g.features
+        return (*axes, LevelBins(target, 0.0, 2) if g.target == "binary" else EqualBins(target, bins))
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The number of bins of each axis."""
         return tuple(axis.size for axis in self.axes)
 
     @cached_property
-    def words(self) -> tuple[tuple[BinAxis, ...], ...]:
-        """The axes, in the runs that share one integer of a cell's name."""
-        words: list[list[BinAxis]] = [[]]
+    def size(self) -> int:
+        """The number of bins."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def index_axes(self) -> tuple[tuple[BinAxis, ...], ...]:
+        """The axes that share each integer of a bin's index."""
+        parts: list[list[BinAxis]] = [[]]
         for axis in self.axes:
-            if math.prod(other.size for other in words[-1]) * axis.size >= WORD:
-                words.append([])
-            words[-1].append(axis)
-        return tuple(map(tuple, words))
+            if _size(parts[-1]) * axis.size >= INDEX_LIMIT:
+                parts.append([])
+            parts[-1].append(axis)
+        return tuple(map(tuple, parts))
 
-    # -- cells by name -----------------------------------------------------------------------------------------------
+    # -- bins by their index -----------------------------------------------------------------------------------------
 
-    def index(self, rows: Rows) -> np.ndarray:
-        """The cell of each row: (rows, words)."""
-        names = np.zeros((rows.n, len(self.words)), dtype=np.int64)
-        for number, axes in enumerate(self.words):
+    def locate(self, rows: Rows) -> np.ndarray:
+        """Return the index of each row's bin: (rows, integers per index)."""
+        index = np.zeros((rows.n, len(self.index_axes)), dtype=np.int64)
+        for number, axes in enumerate(self.index_axes):
             for axis in axes:
-                names[:, number] *= axis.size
-                names[:, number] += axis.index(rows.z)
-        return names
+                index[:, number] *= axis.size
+                index[:, number] += axis.locate(rows.z)
+        return index
 
-    def rows(self, index: np.ndarray) -> Rows:
-        """The centres of cells as rows."""
+    def centres(self, index: np.ndarray) -> Rows:
+        """Return the centres of bins as rows."""
         z = np.zeros((len(index), self.geometry.features + 2))
         z[:, 0] = 1
-        for number, axes in enumerate(self.words):
-            coordinates = np.unravel_index(index[:, number], [axis.size for axis in axes])
-            for axis, at in zip(axes, coordinates, strict=True):
-                z[:, axis.columns] = axis.points[at]
+        for number, axes in enumerate(self.index_axes):
+            _place(z, axes, index[:, number])
         return Rows(z, self.geometry)
 
-    def tally(self, index: np.ndarray, weight: np.ndarray | None = None) -> BinCounts:
-        """How often (or with which total weight) each cell occurs, in the cells' order."""
-        if len(self.words) == 1 and weight is None:
-            cells, counts = np.unique(index[:, 0], return_counts=True)
-            return BinCounts(cells[:, None], counts.astype(float))
+    def count(self, index: np.ndarray, weights: np.ndarray | None = None) -> BinCounts:
+        """Count how often (or add up with which weights) each bin occurs, in the order of the bins."""
+        if len(self.index_axes) == 1 and weights is None:
+            bins, counts = np.unique(index[:, 0], return_counts=True)  # much faster than sorting rows of integers
+            return BinCounts(bins[:, None], counts.astype(float))
         order = np.lexsort(index.T[::-1])
         ordered = index[order]
         new = np.ones(len(ordered), dtype=bool)
         new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        totals = np.bincount(np.cumsum(new) - 1, None if weight is None else weight[order])
+        totals = np.bincount(np.cumsum(new) - 1, None if weights is None else weights[order])
         return BinCounts(ordered[new], totals.astype(float))
 
-    # -- all cells in order, for a grid of one word --------------------------------------------------------------------
-
-    @cached_property
-    def _split(self) -> int:
-        """Where the trailing axes begin."""
-        at, width = len(self.axes) - 1, self.axes[-1].size
-        while at > 0 and width < TAIL:
-            at -= 1
-            width *= self.axes[at].size
-        return at
-
-    @cached_property
-    def _tail(self) -> np.ndarray:
-        """What the trailing axes add to a centre: (their cells, 1 + features + 1)."""
-        return self._parts(self.axes[self._split :])
-
-    @cached_property
-    def _head(self) -> np.ndarray:
-        head = self._parts(self.axes[: self._split])
-        head[:, 0] = 1
-        return head
+    # -- all bins in order, where an index is one integer ------------------------------------------------------------
 
     @property
     def step(self) -> int:
-        """How many cells a dense pass takes at a time: whole rows of trailing axes."""
-        width = len(self._tail)
-        return max(STEP // width, 1) * width
+        """The number of bins that a dense pass takes at a time: a multiple of the trailing axes' bins."""
+        return max(STEP_BINS // len(self._tail), 1) * len(self._tail)
 
-    def gram(self, start: int, weight: np.ndarray) -> np.ndarray:
-        """The sum of weight · zz' over a block of consecutive cells, whole rows of trailing axes: one pass over the weights.
+    def gram(self, start: int, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of weight · zz' over consecutive bins that fill the trailing axes, in one pass over the weights.
 
-        A centre is the sum of its leading and its trailing axes' parts, so four small products suffice.
+        A centre is the sum of a part from the leading axes and a part from the trailing axes, so four small products suffice.
         """
         tail = self._tail
-        table = weight.reshape(-1, len(tail))
+        table = weights.reshape(-1, len(tail))
         head = self._head[start // len(tail) :][: len(table)]
         across = head.T @ (table @ tail)
         leading = (head.T * table.sum(axis=1)) @ head
         trailing = (tail.T * table.sum(axis=0)) @ tail
         return np.asarray(leading + across + across.T + trailing)
 
-    def _parts(self, axes: tuple[BinAxis, ...]) -> np.ndarray:
-        sizes = [axis.size for axis in axes]
-        parts = np.zeros((math.prod(sizes), self.geometry.features + 2))
-        for axis, at in zip(axes, np.unravel_index(np.arange(len(parts)), sizes) if sizes else (), strict=True):
-            parts[:, axis.columns] = axis.points[at]
+    @cached_property
+    def _split(self) -> int:
+        """The position of the first trailing axis."""
+        at = len(self.axes) - 1
+        while at > 0 and _size(self.axes[at:]) < MIN_TAIL_BINS:
+            at -= 1
+        return at
+
+    @cached_property
+    def _tail(self) -> np.ndarray:
+        """What the trailing axes add to a centre: (their bins, 1 + features + 1)."""
+        return self._centre_parts(self.axes[self._split :], 0)
+
+    @cached_property
+    def _head(self) -> np.ndarray:
+        """What the leading axes and the intercept add to a centre."""
+        return self._centre_parts(self.axes[: self._split], 1)
+
+    def _centre_parts(self, axes: Sequence[BinAxis], constant: float) -> np.ndarray:
+        parts = np.zeros((_size(axes), self.geometry.features + 2))
+        parts[:, 0] = constant
+        _place(parts, axes, np.arange(len(parts)))
         return parts
-
-
-def spelled(cells: int) -> str:
-    """A number of cells in a sentence, however large."""
-    return f"{cells:,}" if cells < 10**9 else f"more than 10^{math.floor(math.log10(cells))}"
 
 
 @dataclass(frozen=True)
 class BinCounts:
-    """Cells with a number each, in the cells' order: a sparse table."""
+    """Some bins with a number each, in the order of the bins: a sparse histogram."""
 
     index: np.ndarray = field(repr=False)
-    """(cells, words)"""
-    count: np.ndarray = field(repr=False)
+    """(bins, integers per index)"""
+    counts: np.ndarray = field(repr=False)
 
-    def less(self, other: BinCounts, grid: Binning) -> BinCounts:
-        """How far each cell's number exceeds the other table's."""
+    def minus(self, other: BinCounts, binning: Binning) -> BinCounts:
+        """Subtract another sparse histogram's numbers, bin by bin."""
         index = np.concatenate([self.index, other.index])
-        return grid.tally(index, np.concatenate([self.count, -other.count]))
+        return binning.count(index, np.concatenate([self.counts, -other.counts]))
+
+
+def spell_count(number: int) -> str:
+    """Spell a count for a sentence, however large it is."""
+    return f"{number:,}" if number < 10**9 else f"more than 10^{math.floor(math.log10(number))}"
 
 
 class BinAxis(ABC):
-    """The cells of one attribute: which columns of (1, features, target) they divide, and the points they stand for."""
+    """The bins of one attribute: the columns of (1, features, target) that they divide, and the centres they stand for."""
 
-    columns: list[int]
-    size: int
-    points: np.ndarray
-    """(size, columns)"""
+    def __init__(self, columns: list[int], centres: np.ndarray) -> None:
+        self.columns = columns
+        self.centres = centres
+        """(bins, columns)"""
+        self.size = len(centres)
 
     @abstractmethod
-    def index(self, z: np.ndarray) -> np.ndarray:
-        """The cell of each row."""
+    def locate(self, z: np.ndarray) -> np.ndarray:
+        """Return the bin of each row."""
 
 
 class EqualBins(BinAxis):
     """Equal bins of [-1, 1]; the upper end belongs to the last."""
 
     def __init__(self, column: int, size: int) -> None:
-        self.columns, self.size = [column], size
-        self.points = ((2 * np.arange(size) + 1) / size - 1)[:, None]
+        super().__init__([column], ((2 * np.arange(size) + 1) / size - 1)[:, None])
 
-    def index(self, z: np.ndarray) -> np.ndarray:
+    def locate(self, z: np.ndarray) -> np.ndarray:
         scaled = np.floor((z[:, self.columns[0]] + 1) * (self.size / 2))
         return np.clip(scaled, 0, self.size - 1).astype(np.int64)
 
 
 class LevelBins(BinAxis):
-    """Equally spaced values from ``low`` to 1, a cell each."""
+    """A bin for each of ``size`` equally spaced values from ``low`` to 1."""
 
     def __init__(self, column: int, low: float, size: int) -> None:
-        self.columns, self.size, self.low = [column], size, low
-        self.points = np.linspace(low, 1, size)[:, None]
+        super().__init__([column], np.linspace(low, 1, size)[:, None])
+        self.low = low
 
-    def index(self, z: np.ndarray) -> np.ndarray:
+    def locate(self, z: np.ndarray) -> np.ndarray:
         scaled = np.rint((z[:, self.columns[0]] - self.low) * ((self.size - 1) / (1 - self.low)))
         return np.clip(scaled, 0, self.size - 1).astype(np.int64)
 
 
 class OneHotBins(BinAxis):
-    """None of the levels, then each of them."""
+    """A bin for "no level", then one for each level of a one-hot group."""
 
-    def __init__(self, columns: tuple[int, ...]) -> None:
-        self.columns, self.size = list(columns), len(columns) + 1
-        self.points = np.vstack([np.zeros(len(columns)), np.eye(len(columns))])
+    def __init__(self, columns: list[int]) -> None:
+        super().__init__(columns, np.vstack([np.zeros(len(columns)), np.eye(len(columns))]))
 
-    def index(self, z: np.ndarray) -> np.ndarray:
-        names = np.zeros(len(z), dtype=np.int64)
+    def locate(self, z: np.ndarray) -> np.ndarray:
+        bins = np.zeros(len(z), dtype=np.int64)
         for number, column in enumerate(self.columns, start=1):
-            names[z[:, column] > 0.5] = number
-        return names
+            bins[z[:, column] > 0.5] = number
+        return bins
+
+
+def _size(axes: Sequence[BinAxis]) -> int:
+    return math.prod(axis.size for axis in axes)
+
+
+def _place(z: np.ndarray, axes: Sequence[BinAxis], index: np.ndarray) -> None:
+    """Write the centres of the axes' bins, numbered by one integer each, into their columns."""
+    if axes:  # NumPy cannot unravel an index over no axes
+        for axis, at in zip(axes, np.unravel_index(index, [axis.size for axis in axes]), strict=True):
+            z[:, axis.columns] = axis.centres[at]

@@ -37,7 +37,7 @@ class Block:
         self._labels: dict[int, np.ndarray] = {}
         self._half_range: dict[int, float] = {}
         self._cache: dict[Summand, np.ndarray] = {}
-        self._cells: tuple[Binning, Rows, np.ndarray] | None = None
+        self._bins: tuple[Binning, Rows, np.ndarray] | None = None
         self._buffer = np.empty(0)
         self.train: Sample = _Part(self, training=True)
         self.test: Sample = _Part(self, training=False)
@@ -84,12 +84,12 @@ class Block:
             )
         return self._cache[query]
 
-    def cells(self, grid: Binning, repeat: int) -> np.ndarray:
-        """The cell of every row of a repeat; the last table's are kept."""
+    def bins(self, binning: Binning, repeat: int) -> np.ndarray:
+        """Return the bin of every row of a repeat; the bins of the last table are cached."""
         rows = self.rows_of(repeat)
-        if self._cells is None or self._cells[0] != grid or self._cells[1] is not rows:
-            self._cells = grid, rows, grid.index(rows)
-        return self._cells[2]
+        if self._bins is None or self._bins[0] != binning or self._bins[1] is not rows:
+            self._bins = binning, rows, binning.locate(rows)
+        return self._bins[2]
 
     def _per_part(self, repeat: int, statistic: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         rows = self.rows_of(repeat)
@@ -140,9 +140,9 @@ class _Part(Sample):
         repeat, kept = self._kept(run)
         return self._block.rows_of(repeat).take(kept)
 
-    def cells(self, grid: Binning, run: int) -> np.ndarray:
+    def bins(self, binning: Binning, run: int) -> np.ndarray:
         repeat, kept = self._kept(run)
-        return np.asarray(self._block.cells(grid, repeat)[kept])
+        return np.asarray(self._block.bins(binning, repeat)[kept])
 
     def _kept(self, run: int) -> tuple[int, np.ndarray]:
         """A run's repeat, and its rows' positions."""

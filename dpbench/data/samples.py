@@ -57,9 +57,9 @@ class Sample(ABC):
     def rows(self, run: int) -> Rows:
         """One run's rows, for what really needs them."""
 
-    def cells(self, grid: Binning, run: int) -> np.ndarray:
-        """The grid's cell of each of a run's rows: (rows, integers that name it)."""
-        return grid.index(self.rows(run))
+    def bins(self, binning: Binning, run: int) -> np.ndarray:
+        """Return the bin of each of a run's rows: (rows, integers per index)."""
+        return binning.locate(self.rows(run))
 
     def one(self, run: int) -> Sample:
         """A sample of this run alone."""
@@ -127,8 +127,8 @@ class _OneRun(Sample):
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._run.start)
 
-    def cells(self, grid: Binning, run: int) -> np.ndarray:
-        return self._sample.cells(grid, self._run.start)
+    def bins(self, binning: Binning, run: int) -> np.ndarray:
+        return self._sample.bins(binning, self._run.start)
 
 
 class _Narrow(Sample):

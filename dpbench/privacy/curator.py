@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Nothing, Pure
-from dpbench.data.bins import BinCounts, spelled
+from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.histogram import Histogram, Scan
@@ -130,8 +130,8 @@ class Curator:
 
     def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
         """Every cell's count with noise, drawn in blocks of ``step`` cells when they are asked for, the same at every pass."""
-        if len(query.grid.words) > 1:
-            raise ValueError(f"A grid of {spelled(query.size)} cells cannot be scanned.")
+        if len(query.grid.index_axes) > 1:
+            raise ValueError(f"A grid of {spell_count(query.size)} cells cannot be scanned.")
         call = self._pay_for_cells(query, noise)
         draws = self._draws
         scan = Scan(query, self._sample, noise, lambda run, block: draws.generator(run, query.name, call, block), step)

@@ -27,7 +27,7 @@ class Histogram(Query):
 
     @property
     def size(self) -> int:
-        return self.grid.cells
+        return self.grid.size
 
     @property
     def identity(self) -> str:
@@ -36,12 +36,12 @@ class Histogram(Query):
 
     def contribution(self, rows: Rows, run: int) -> np.ndarray:
         ones = np.zeros((rows.n, self.size))
-        ones[np.arange(rows.n), self.grid.index(rows)[:, 0]] = 1
+        ones[np.arange(rows.n), self.grid.locate(rows)[:, 0]] = 1
         return ones
 
     def tally(self, sample: Sample, run: int) -> BinCounts:
         """The cells that one run's rows fill."""
-        return self.grid.tally(sample.cells(self.grid, run))
+        return self.grid.count(sample.bins(self.grid, run))
 
 
 class Scan:
@@ -70,5 +70,5 @@ class Scan:
             size = min(self._step, cells - start)
             counts = law.shape(law.standard(self._stream(run, number), size), scale)
             low, high = np.searchsorted(filled, [start, start + size])
-            counts[filled[low:high] - start] += tally.count[low:high]
+            counts[filled[low:high] - start] += tally.counts[low:high]
             yield start, counts

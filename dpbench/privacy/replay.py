@@ -110,8 +110,8 @@ class ReplayCurator(Curator):
         exact = tuple(query.tally(self._sample, run) for run in range(self.runs))
         told = self._told(query, f"{query.identity}, {how}", noise, exact)
         for run, tally in enumerate(told.exact):
-            change = exact[run].less(tally, query.grid)
-            self._within(query, noise, change.count / noise.scale[run if len(noise.scale) > 1 else 0])
+            change = exact[run].minus(tally, query.grid)
+            self._within(query, noise, change.counts / noise.scale[run if len(noise.scale) > 1 else 0])
         return told
 
     def _told(self, query: Query, identity: str, noise: Noise | None, exact: Any) -> Answer:

@@ -42,14 +42,14 @@ def summary(
 ) -> BinCounts:
     """The filtered and sampled noisy histogram: cells in order, each with its unbiased weight."""
     law = Geometric()
-    noisy = tally.count + law.shape(law.standard(generator, len(tally.count)), np.array(scale))
+    noisy = tally.counts + law.shape(law.standard(generator, len(tally.counts)), np.array(scale))
     kept = noisy >= threshold
-    count = _survived(grid.cells - len(tally.count), threshold, scale, generator)
+    count = _survived(grid.size - len(tally.counts), threshold, scale, generator)
     # given that it reaches θ, the noise exceeds it by a one-sided geometric draw: P[G >= g] = α^g
     spurious = threshold + np.floor(generator.standard_exponential(count) * scale)
     index = np.concatenate([tally.index[kept], empty_cells(tally.index, grid, count, generator)])
     chosen, weight = priority_sample(np.concatenate([noisy[kept], spurious]), size, generator)
-    return grid.tally(index[chosen], weight)  # in the cells' order, which forgets which of them were empty
+    return grid.count(index[chosen], weight)  # in the cells' order, which forgets which of them were empty
 
 
 def priority_sample(values: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -67,13 +67,13 @@ def priority_sample(values: np.ndarray, size: int, generator: np.random.Generato
 
 def empty_cells(occupied: np.ndarray, grid: Binning, count: int, generator: np.random.Generator) -> np.ndarray:
     """So many cells that are not occupied, uniformly and without replacement; ``occupied`` in the cells' order."""
-    if len(grid.words) == 1:
+    if len(grid.index_axes) == 1:
         filled = occupied[:, 0]
-        rank = generator.choice(grid.cells - len(filled), count, replace=False, shuffle=False)
+        rank = generator.choice(grid.size - len(filled), count, replace=False, shuffle=False)
         # the empty cell of rank r lies behind every occupied one that has at most r empty cells before it
         before = filled - np.arange(len(filled))
         return np.asarray(rank + np.searchsorted(before, rank, side="right"))[:, None]
-    sizes = [math.prod(axis.size for axis in axes) for axes in grid.words]
+    sizes = [math.prod(axis.size for axis in axes) for axes in grid.index_axes]
     seen = occupied
     while len(seen) < len(occupied) + count:  # more than 2^62 cells: hardly ever a second time
         missing = len(occupied) + count - len(seen)

@@ -13,7 +13,7 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
-from dpbench.data.bins import Binning, spelled
+from dpbench.data.bins import Binning, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.fitting.noisy_histogram import fit_cells, fit_moments, fit_unbiased, moments_suffice
@@ -65,9 +65,9 @@ class NoisyHistogram(Mechanism):
             return "its cells divide the declared ranges, so dataset.scaling must be box"
         if self.counts == "raw" and ("polynomial" not in model.provides or "truncation" in model.provides):
             return "counts=raw leaves negative weights, which only a quadratic loss can take"
-        least = Binning(geometry, 2).cells
+        least = Binning(geometry, 2).size
         if least > self.cells:
-            return f"two bins an attribute make {spelled(least)} cells, above mechanism.cells={self.cells:,}"
+            return f"two bins an attribute make {spell_count(least)} cells, above mechanism.cells={self.cells:,}"
         return None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
@@ -76,7 +76,9 @@ class NoisyHistogram(Mechanism):
         noise = laplace(MOVED, budget.epsilon, PROOF)
         scan = curator.scan(Histogram(grid), noise, grid.step)
         least = math.log(n) / budget.epsilon if self.counts == "threshold" else 0.0
-        return replace(self._fitted(problem, grid, scan, noise, least), notes={"bins": grid.bins, "cells": float(grid.cells)})
+        return replace(
+            self._fitted(problem, grid, scan, noise, least), notes={"bins": grid.bins_per_attribute, "cells": float(grid.size)}
+        )
 
     def bins(self, geometry: Geometry, n: float) -> int:
         """K before the cap."""
@@ -110,15 +112,15 @@ def _kept(grid: Binning, scan: Scan, run: int, least: float) -> tuple[Rows, np.n
         at = np.flatnonzero(_weights(counts, least) > 0)
         cells.append(start + at)
         weights.append(counts[at])
-    return grid.rows(np.concatenate(cells)[:, None]), np.concatenate(weights)
+    return grid.centres(np.concatenate(cells)[:, None]), np.concatenate(weights)
 
 
 def _floor(problem: Problem, grid: Binning, noise: Noise) -> np.ndarray:
     """What noise alone makes of M's eigenvalues: about 2 std √D, for the largest std of an entry off the diagonal."""
-    squares = [float(np.square(axis.points).mean(axis=0).max()) for axis in grid.axes[:-1]]
+    squares = [float(np.square(axis.centres).mean(axis=0).max()) for axis in grid.axes[:-1]]
     largest = np.sort([*squares, *[1.0] * problem.geometry.intercept])[-2:]
     assert problem.loss is not None
-    spread = problem.loss.curvature * np.sqrt(noise.law.variance(noise.scale[:, 0]) * grid.cells * largest.prod())
+    spread = problem.loss.curvature * np.sqrt(noise.law.variance(noise.scale[:, 0]) * grid.size * largest.prod())
     return np.broadcast_to(2 * spread * np.sqrt(problem.geometry.dimension), problem.n.shape)
 
 

@@ -70,15 +70,15 @@ class FilterPriority(Mechanism):
         noise = geometric(MOVED, budget.epsilon, PROOF)
         scale = float(noise.scale[0, 0])
         size = self.size or min(int(curator.n.min()), LARGEST)  # folds may differ by a row
-        threshold = self.threshold or least_threshold(grid.cells, scale, size)
-        expected = survivors(grid.cells, threshold, scale)
+        threshold = self.threshold or least_threshold(grid.size, scale, size)
+        expected = survivors(grid.size, threshold, scale)
         if expected > MOST:
             raise Refused(
                 f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty cells through. At most {MOST:,} can be held."
             )
         summaries = curator.sparse(Histogram(grid), noise, threshold, size)
-        fit = fit_cells(problem, ((grid.rows(summary.index), summary.count) for summary in summaries))
-        return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(grid.cells, 10**300))})
+        fit = fit_cells(problem, ((grid.centres(summary.index), summary.counts) for summary in summaries))
+        return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(grid.size, 10**300))})
 
 
 @hookimpl

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.data.bins import BinCounts, Binning, spelled
+from dpbench.data.bins import BinCounts, Binning, spell_count
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
@@ -43,12 +43,12 @@ def drawn(grid, count=500, seed=0):  # type: ignore[no-untyped-def]
     if grid.geometry.target == "binary":
         z[:, -1] = z[:, -1] > 0
     rows = Rows(z, grid.geometry)
-    return grid.rows(grid.index(rows)), rows
+    return grid.centres(grid.locate(rows)), rows
 
 
 def test_every_attribute_has_its_cells_and_the_intercept_none(mixed, geometry) -> None:  # type: ignore[no-untyped-def]
     assert mixed.shape == (5, 5, 3, 5, 5, 5)
-    assert mixed.cells == 5 * 5 * 3 * 5 * 5 * 5
+    assert mixed.size == 5 * 5 * 3 * 5 * 5 * 5
     assert Binning(geometry(2, target="binary"), 7).shape == (7, 7, 2)
     assert Binning(geometry(0, (2, 3)), 9).shape == (3, 4, 9)
 
@@ -70,44 +70,44 @@ def test_a_binary_target_is_met(geometry) -> None:  # type: ignore[no-untyped-de
 def test_the_ends_of_the_range_belong_to_the_outer_bins(geometry, rows) -> None:  # type: ignore[no-untyped-def]
     grid = Binning(geometry(1), 4)
     values = [-1, -0.5, -1e-9, 0, 0.5, 1 - 1e-12, 1]
-    found = grid.index(rows(grid.geometry, np.array(values)[:, None], np.zeros(len(values))))
+    found = grid.locate(rows(grid.geometry, np.array(values)[:, None], np.zeros(len(values))))
     assert (found[:, 0] // 4).tolist() == [0, 1, 1, 2, 3, 3, 3]
 
 
 def test_every_cell_s_centre_lies_in_that_cell(mixed, sparse) -> None:  # type: ignore[no-untyped-def]
-    every = np.arange(mixed.cells)[:, None]
-    np.testing.assert_array_equal(mixed.index(mixed.rows(every)), every)
-    assert len(sparse.words) == 4
-    drawn = np.random.default_rng(0).integers(0, [8 ** len(word) for word in sparse.words], (200, 4))
-    np.testing.assert_array_equal(sparse.index(sparse.rows(drawn)), drawn)
+    every = np.arange(mixed.size)[:, None]
+    np.testing.assert_array_equal(mixed.locate(mixed.centres(every)), every)
+    assert len(sparse.index_axes) == 4
+    drawn = np.random.default_rng(0).integers(0, [8 ** len(word) for word in sparse.index_axes], (200, 4))
+    np.testing.assert_array_equal(sparse.locate(sparse.centres(drawn)), drawn)
 
 
 def test_the_number_of_cells_may_be_astronomically_large(sparse) -> None:  # type: ignore[no-untyped-def]
-    assert sparse.cells == 8**61
-    assert spelled(sparse.cells) == "more than 10^55"
-    assert spelled(1000) == "1,000"
+    assert sparse.size == 8**61
+    assert spell_count(sparse.size) == "more than 10^55"
+    assert spell_count(1000) == "1,000"
 
 
 @pytest.mark.parametrize("which", ["mixed", "sparse"])
 def test_a_tally_counts_the_rows_of_each_cell(which, request) -> None:  # type: ignore[no-untyped-def]
     grid = request.getfixturevalue(which)
     _, rows = drawn(grid, 60)
-    index = grid.index(rows)[np.random.default_rng(1).integers(60, size=300)]
-    tally = grid.tally(index)
-    assert dict(zip(map(tuple, tally.index.tolist()), tally.count, strict=True)) == Counter(map(tuple, index.tolist()))
+    index = grid.locate(rows)[np.random.default_rng(1).integers(60, size=300)]
+    tally = grid.count(index)
+    assert dict(zip(map(tuple, tally.index.tolist()), tally.counts, strict=True)) == Counter(map(tuple, index.tolist()))
     assert all(first < second for first, second in pairwise(map(tuple, tally.index.tolist())))
     weight = np.random.default_rng(2).normal(size=300)
-    weighted = grid.tally(index, weight)
+    weighted = grid.count(index, weight)
     np.testing.assert_array_equal(weighted.index, tally.index)
-    for cell, total in zip(weighted.index, weighted.count, strict=True):
+    for cell, total in zip(weighted.index, weighted.counts, strict=True):
         assert total == pytest.approx(weight[(index == cell).all(axis=1)].sum(), abs=1e-12)
 
 
 def test_the_difference_of_two_tallies_is_cell_by_cell(mixed) -> None:  # type: ignore[no-untyped-def]
     one = BinCounts(np.array([[1], [5], [7]]), np.array([2.0, 1.0, 4.0]))
     other = BinCounts(np.array([[1], [6], [7]]), np.array([2.0, 3.0, 1.0]))
-    less = one.less(other, mixed)
-    assert dict(zip(less.index[:, 0].tolist(), less.count, strict=True)) == {1: 0, 5: 1, 6: -3, 7: 3}
+    less = one.minus(other, mixed)
+    assert dict(zip(less.index[:, 0].tolist(), less.counts, strict=True)) == {1: 0, 5: 1, 6: -3, 7: 3}
 
 
 @pytest.mark.parametrize("bins", [2, 5])
@@ -115,23 +115,23 @@ def test_the_difference_of_two_tallies_is_cell_by_cell(mixed) -> None:  # type: 
 def test_the_moments_of_all_cells_are_those_of_their_centres(bins, target, geometry) -> None:  # type: ignore[no-untyped-def]
     """Block by block and at once, with weights of either sign; also where no axis leads."""
     for grid in (Binning(geometry(3, (3,), True, target=target), bins), Binning(geometry(5, (), False, target=target), bins)):
-        weight = np.random.default_rng(0).normal(size=grid.cells)
-        z = grid.rows(np.arange(grid.cells)[:, None]).z
+        weight = np.random.default_rng(0).normal(size=grid.size)
+        z = grid.centres(np.arange(grid.size)[:, None]).z
         expected = (z.T * weight) @ z
-        np.testing.assert_allclose(grid.gram(0, weight), expected, rtol=0, atol=1e-10 * grid.cells)
+        np.testing.assert_allclose(grid.gram(0, weight), expected, rtol=0, atol=1e-10 * grid.size)
         width = len(grid._tail)
-        starts = range(0, grid.cells, 2 * width)
+        starts = range(0, grid.size, 2 * width)
         parts = [grid.gram(start, weight[start : start + 2 * width]) for start in starts]
-        np.testing.assert_allclose(sum(parts), expected, rtol=0, atol=1e-10 * grid.cells)
+        np.testing.assert_allclose(sum(parts), expected, rtol=0, atol=1e-10 * grid.size)
         assert grid.step % width == 0
 
 
 def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:  # type: ignore[no-untyped-def]
     g = replace(geometry(3), levels=(0, 0, 4))
     for bins, cap in product([2, 3, 7, 50], [16, 30, 300, 10_000, 10**7]):
-        found = Binning.within(g, bins, cap).bins
+        found = Binning.within(g, bins, cap).bins_per_attribute
         assert found == max(fewer for fewer in range(2, bins + 1) if fewer**3 * min(fewer, 4) <= cap)
-    with pytest.raises(Refused, match=r"Two bins an attribute make 16 cells\. At most 15"):
+    with pytest.raises(Refused, match=r"two bins per attribute, the histogram has 16 bins\. The most is 15"):
         Binning.within(g, 5, 15)
 
 
@@ -149,8 +149,8 @@ def test_a_table_s_declared_levels_reach_the_grid() -> None:
     fine, coarse = Binning(rows.geometry, 12), Binning(rows.geometry, 5)
     assert fine.shape == (12, 2, 12, 12)
     assert coarse.shape == (5, 2, 5, 5)
-    np.testing.assert_allclose(fine.rows(fine.index(rows)).z[:, 1:3], rows.z[:, 1:3], atol=2**-14)
-    assert np.abs(coarse.rows(coarse.index(rows)).z[:, 1] - rows.z[:, 1]).max() > 0.1
+    np.testing.assert_allclose(fine.centres(fine.locate(rows)).z[:, 1:3], rows.z[:, 1:3], atol=2**-14)
+    assert np.abs(coarse.centres(coarse.locate(rows)).z[:, 1] - rows.z[:, 1]).max() > 0.1
 
 
 def test_the_cells_of_a_run_are_those_of_its_rows(table) -> None:  # type: ignore[no-untyped-def]
@@ -165,6 +165,6 @@ def test_the_cells_of_a_run_are_those_of_its_rows(table) -> None:  # type: ignor
         for sample in (block.train, block.test, block.train.without(["x1"])):
             grid = Binning(sample.geometry, 4)
             for run in range(sample.runs):
-                expected = grid.index(sample.rows(run))
-                np.testing.assert_array_equal(sample.cells(grid, run), expected)
-                np.testing.assert_array_equal(sample.one(run).cells(grid, 0), expected)
+                expected = grid.locate(sample.rows(run))
+                np.testing.assert_array_equal(sample.bins(grid, run), expected)
+                np.testing.assert_array_equal(sample.one(run).bins(grid, 0), expected)

@@ -71,7 +71,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, m
     assert mechanism.unsupported(built, train.geometry) is None
     fit, problem, _ = fitted(make, curate, train, built, 1e13, counts=counts, bandwidth=4)
     grid = Binning(train.geometry, 4)
-    binned = grid.rows(grid.index(train))
+    binned = grid.centres(grid.locate(train))
     exact = problem.exact(WholeSample(binned)).weights[0]
     if model == "robust":
         errors = [np.abs(binned.y - binned.x @ weights).sum() for weights in (fit.weights[0], exact)]
@@ -91,7 +91,7 @@ def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, r
     built = make("model", model, intercept=intercept)
     fit, _, curator = fitted(make, curate, repeated(train, runs), built, epsilon, counts=counts, bandwidth=3)
     grid = Binning(train.geometry, 3)
-    centres = grid.rows(np.arange(grid.cells)[:, None])
+    centres = grid.centres(np.arange(grid.size)[:, None])
     x, y, D = centres.x, centres.y, train.geometry.dimension
     mask = np.r_[np.zeros(int(intercept)), np.ones(D - intercept)]
     # the largest noise of an entry of X'NX off the diagonal: 2 b² times the cells' sum of (x_j x_k)²
@@ -118,7 +118,7 @@ def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_cell(rows, mak
     _, _, curator = fitted(make, curate, train, make("model", "linear"), epsilon, bandwidth=20)
     grid = Binning(train.geometry, 20)
     counts = np.concatenate([counts for _, counts in curator.tape[0].noisy.blocks(0)])
-    empty = np.maximum(np.delete(counts, grid.index(train)[:, 0]), 0)
+    empty = np.maximum(np.delete(counts, grid.locate(train)[:, 0]), 0)
     assert len(empty) > 90_000
     deviation = np.sqrt(3) / epsilon  # E of the square is (2/ε)², less 1/ε²
     assert abs(empty.mean() - 1 / epsilon) < stats.norm.isf(FALSE_ALARM / 4) * deviation / np.sqrt(len(empty))

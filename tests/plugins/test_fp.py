@@ -47,7 +47,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(model, ro
     train = rows(built.target)
     fit, problem, _ = fitted(make, curate, train, built, 1e13)
     grid = Binning(train.geometry, 8)
-    binned = grid.rows(grid.index(train))
+    binned = grid.centres(grid.locate(train))
     exact = problem.exact(WholeSample(binned)).weights[0]
     if model == "robust":
         errors = [np.abs(binned.y - binned.x @ weights).sum() for weights in (fit.weights[0], exact)]
@@ -55,7 +55,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(model, ro
     else:
         tolerance = 1e-4 if model in ("lasso", "elastic_net") else 1e-6
         np.testing.assert_allclose(binned.x @ fit.weights[0], binned.x @ exact, rtol=0, atol=tolerance)
-    assert fit.notes == {"threshold": 1, "size": 300, "cells": grid.cells}
+    assert fit.notes == {"threshold": 1, "size": 300, "cells": grid.size}
 
 
 def test_more_bins_bring_it_to_the_regression_on_the_rows(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
@@ -76,8 +76,8 @@ def test_the_weights_are_the_fit_of_the_summary(model, rows, make, curate, repea
     fit, _, curator = fitted(make, curate, repeated(train, runs), make("model", model), 2.0, bins=4, size=60)
     grid, mask = Binning(train.geometry, 4), np.r_[0, np.ones(7)]
     for run, kept in enumerate(curator.tape[0].noisy):
-        assert 0 < len(kept.count) <= 60
-        cells, weight = grid.rows(kept.index), 300 * kept.count / kept.count.sum()
+        assert 0 < len(kept.counts) <= 60
+        cells, weight = grid.centres(kept.index), 300 * kept.counts / kept.counts.sum()
         matrix = (cells.x.T * weight) @ cells.x + 300 * penalty * np.diag(mask)
         expected = np.linalg.lstsq(matrix, cells.x.T @ (weight * cells.y), rcond=None)[0]
         np.testing.assert_allclose(cells.x @ fit.weights[run], cells.x @ expected, rtol=0, atol=1e-8)
@@ -153,7 +153,7 @@ def test_a_domain_too_large_to_enumerate_is_fitted(make, curate, geometry) -> No
         assert np.isfinite(fit.weights).all()
         assert fit.notes["cells"] == pytest.approx(4.0**301)
     grid = Binning(g, 4)
-    exact = problem.exact(WholeSample(grid.rows(grid.index(train)))).weights
+    exact = problem.exact(WholeSample(grid.centres(grid.locate(train)))).weights
     np.testing.assert_allclose(fit.weights, exact, atol=1e-8)
 
 

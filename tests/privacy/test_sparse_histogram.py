@@ -87,7 +87,7 @@ def test_a_run_s_counts_depend_on_neither_its_block_nor_the_order_of_the_runs(fe
         np.testing.assert_array_equal(scanned(alone, query, laplace(2, 1.0, "p"), 9), expected)
         single = next(iter(curate(sample, runs=[run]).sparse(query, geometric(2, 1.0, "p"), 1, 5)))
         np.testing.assert_array_equal(single.index, summaries[at].index)
-        np.testing.assert_array_equal(single.count, summaries[at].count)
+        np.testing.assert_array_equal(single.counts, summaries[at].counts)
 
 
 def test_scales_by_run_reach_the_noise(few, curate, repeated) -> None:  # type: ignore[no-untyped-def]
@@ -171,7 +171,7 @@ def test_the_counts_of_survivors_have_the_conditional_law(geometry) -> None:  # 
     tally = BinCounts(np.array([[4]]), np.array([3.0]))
     generator = stream(4, "counts")
     kept = [summary(tally, grid, scale, threshold, 10, generator) for _ in range(30_000)]
-    index, count = (np.concatenate([getattr(s, name) for s in kept]) for name in ("index", "count"))
+    index, count = (np.concatenate([getattr(s, name) for s in kept]) for name in ("index", "counts"))
     assert (count == np.round(count)).all()
     a = np.exp(-1 / scale)
     for values, exact in ((count[index[:, 0] == 4], 3), (count[index[:, 0] != 4], 0)):
@@ -191,7 +191,7 @@ def test_the_summary_is_the_law_of_noise_on_every_cell(few, curate, repeated) ->
     drawn = curate(repeated(sample, runs), 1.5).sparse(query, geometric(2, 1.5, "p"), threshold, 16)
     found = np.zeros((runs, 16))
     for run, kept in enumerate(drawn):
-        found[run, kept.index[:, 0]] = kept.count
+        found[run, kept.index[:, 0]] = kept.counts
     every = np.arange(-80, 81)
     a = np.exp(-1 / scale)
     pmf = (1 - a) / (1 + a) * a ** np.abs(every)
@@ -209,9 +209,9 @@ def test_empty_cells_are_uniform_and_without_replacement(wide, geometry) -> None
     generator = stream(5, "empty", int(wide))
     if wide:
         grid = Binning(geometry(60), 8)
-        occupied = grid.tally(generator.integers(0, [8 ** len(word) for word in grid.words], (50, 4))).index
+        occupied = grid.count(generator.integers(0, [8 ** len(word) for word in grid.index_axes], (50, 4))).index
         cells = empty_cells(occupied, grid, 5_000, generator)
-        z = grid.rows(cells).z[:, 1:]
+        z = grid.centres(cells).z[:, 1:]
         found = np.stack([np.bincount(np.rint((column + 1) * 4 - 0.5).astype(int), minlength=8) for column in z.T])
         assert min(stats.chisquare(row).pvalue for row in found) > FALSE_ALARM / 61
         assert len(np.unique(cells, axis=0)) == 5_000
@@ -242,9 +242,9 @@ def test_all_empty_cells_can_be_asked_for(geometry) -> None:  # type: ignore[no-
 
 def test_drawn_again_a_wide_empty_cell_is_not_an_occupied_one(geometry, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     """With names of one bit each, collisions are the rule: what is occupied or drawn before is drawn anew."""
-    monkeypatch.setattr("dpbench.data.bins.WORD", 3)
+    monkeypatch.setattr("dpbench.data.bins.INDEX_LIMIT", 3)
     grid = Binning(geometry(3), 2)
-    assert len(grid.words) == 4
+    assert len(grid.index_axes) == 4
     occupied = np.array([[0, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]])
     cells = empty_cells(occupied, grid, 13, stream(0, "bits"))
     assert len({*map(tuple, cells.tolist()), *map(tuple, occupied.tolist())}) == 16
@@ -260,11 +260,11 @@ def test_drawn_again_a_wide_empty_cell_is_not_an_occupied_one(geometry, monkeypa
 def test_of_very_many_cells_a_poisson_number_survives(geometry) -> None:  # type: ignore[no-untyped-def]
     """8^61 cells, θ such that about 40 are expected: mean and variance over 3,000 draws. False alarm 1e-6."""
     grid, scale = Binning(geometry(60), 8), 2.0
-    threshold = least_threshold(grid.cells, scale, 40)
-    mean = survivors(grid.cells, threshold, scale)
+    threshold = least_threshold(grid.size, scale, 40)
+    mean = survivors(grid.size, threshold, scale)
     tally = BinCounts(np.zeros((0, 4), dtype=np.int64), np.zeros(0))
     generator = stream(6, "poisson")
-    counts = np.array([len(summary(tally, grid, scale, threshold, 1_000, generator).count) for _ in range(3_000)])
+    counts = np.array([len(summary(tally, grid, scale, threshold, 1_000, generator).counts) for _ in range(3_000)])
     limit = stats.norm.isf(FALSE_ALARM / 8)
     assert abs(counts.mean() - mean) < limit * np.sqrt(mean / 3_000)
     assert abs(counts.var() / mean - 1) < limit * np.sqrt((2 + 1 / mean) / 3_000)
@@ -325,9 +325,9 @@ def test_a_summary_has_at_most_the_asked_size_and_says_nothing_of_what_was_empty
     """Cells come in their own order, whether their counts were there or noise made them."""
     sample, query = few
     for kept in curate(repeated(sample, 200)).sparse(query, geometric(2, 1.0, "p"), 1, 4):
-        assert len(kept.count) <= 4
+        assert len(kept.counts) <= 4
         assert all(first < second for first, second in pairwise(kept.index[:, 0]))
-        assert (kept.count >= 1).all()
+        assert (kept.counts >= 1).all()
 
 
 def test_runs_are_summarised_one_after_the_other(few, curate, repeated, monkeypatch) -> None:  # type: ignore[no-untyped-def]
@@ -374,7 +374,7 @@ def test_a_replayed_summary_is_the_first_one_and_its_sensitivity_is_met(few, cur
     replay = replayed(curator, neighbour)
     again = next(replay.sparse(query, noise, 1, 5))
     np.testing.assert_array_equal(again.index, first.index)
-    np.testing.assert_array_equal(again.count, first.count)
+    np.testing.assert_array_equal(again.counts, first.counts)
     replay.finish()
     assert replay.ratios == [pytest.approx(1.0, rel=1e-12)]
 
