@@ -1,4 +1,4 @@
-"""λ by cross-validation on the exact rows, as Dandekar et al. choose it (2018, section 5.2): a leak, and recorded as one."""
+"""Chooses λ by cross-validation on the exact rows, as Dandekar et al. do (2018, section 5.2). The choice is a recorded leak."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.quadratic import Quadratic
 
-GRID = np.logspace(-6, 0, 13)
-FOLDS = 5
-STEPS = 500
-"""Steps of the proximal gradient at most: errors of different λ are compared, the fit itself is not made here."""
+PENALTIES = np.logspace(-6, 0, 13)
+"""The values of λ that are compared."""
+MAX_FOLDS = 5
+MAX_PROXIMAL_STEPS = 500
+"""Upper limit for the steps of one fit. An approximate fit suffices, because only the errors of different λ are compared."""
+CHANGE_TOLERANCE = 1e-7
+"""Proximal steps stop when no weight changes by more than this."""
 
 
 def chosen_penalty(curator: Curator, penalty: Literal["cv"] | float, alpha: float) -> np.ndarray | float:
-    """λ as given, or for each run the one of least squared error over 5 folds of its own training rows.
+    """Return λ itself if it is a number, otherwise the λ of each run by cross-validation on the run's own training rows.
 
-    Folds depend on the number of rows alone and the fits on the run alone: how repeats are cut into blocks changes nothing.
-    Cost: one pass over each run's training rows, and 65 small fits (2 ms with ``alpha`` = 1, else 8 ms, for 12 coefficients).
+    The folds depend on the number of rows only and the fits on the run only, so results do not depend on how repeats are grouped
+    into blocks. Cost: one pass over the training rows of each run, and 65 small fits (with 12 coefficients 2 ms in total if
+    ``alpha`` is 1, otherwise 8 ms).
     """
     if penalty != "cv":
         return penalty
@@ -35,15 +39,15 @@ def chosen_penalty(curator: Curator, penalty: Literal["cv"] | float, alpha: floa
 
 
 def by_cross_validation(sample: Sample, alpha: float) -> np.ndarray:
-    """The λ of least cross-validated error for each run: (runs,)."""
-    return np.array([GRID[np.argmin(_errors(sample.rows(run), alpha))] for run in range(sample.runs)])
+    """Return the λ with the smallest cross-validated error for each run: (runs,)."""
+    return np.array([PENALTIES[np.argmin(_errors(sample.rows(run), alpha))] for run in range(sample.runs)])
 
 
 def _errors(rows: Rows, alpha: float) -> np.ndarray:
-    """The squared error over all folds for each λ of the grid."""
-    folds = min(FOLDS, rows.n)
+    """Return the squared error of each λ, summed over all folds."""
+    folds = min(MAX_FOLDS, rows.n)
     if folds < 2:
-        return -GRID  # nothing to compare: the largest
+        return -PENALTIES  # there is nothing to compare: make the largest λ win
     order, starts = _shuffled(rows.n, folds)
     z = rows.z[order]
     parts = np.stack([gram(z[start:stop]) for start, stop in pairwise(starts)])
@@ -54,43 +58,45 @@ def _errors(rows: Rows, alpha: float) -> np.ndarray:
 
 
 def _fits(train: Moments, geometry: Geometry, alpha: float) -> np.ndarray:
-    """The weights for every λ and fold: (grid, folds, D)."""
+    """Return the weights for every λ and fold: (penalties, folds, D)."""
     penalised = np.ones(geometry.dimension)
     penalised[: int(geometry.intercept)] = 0.0
-    size = (len(GRID), *train.xy.shape)
+    size = (len(PENALTIES), *train.xy.shape)
     matrix = np.broadcast_to(train.xx, (*size, size[-1]))
-    weight = GRID[:, None] * train.n
+    weight = PENALTIES[:, None] * train.n
     smooth = Quadratic(matrix, np.broadcast_to(-2 * train.xy, size)).ridged(alpha * weight, penalised)
     return smooth.minimiser() if alpha == 1 else _proximal(smooth, (1 - alpha) * weight, geometry.intercept)
 
 
 def _proximal(quadratic: Quadratic, absolute: np.ndarray, intercept: bool) -> np.ndarray:
-    """Minimises w'Mw + c'w + absolute · ‖w‖₁, the intercept's weight free, by accelerated proximal steps that restart."""
+    """Minimise w'Mw + c'w + absolute · ‖w‖₁, with the intercept not penalised, by accelerated proximal steps with restarts."""
     matrix, linear = quadratic.matrix, quadratic.linear
-    if intercept:  # it is what the others leave: put its minimiser in, -(c₀/2 + m'w)/M₀₀
-        own, across, slope = matrix[..., :1, :1], matrix[..., :1, 1:], linear[..., :1]
-        matrix = matrix[..., 1:, 1:] - np.swapaxes(across, -1, -2) @ across / own
-        linear = linear[..., 1:] - (slope / own[..., 0]) * across[..., 0, :]
+    if intercept:
+        # eliminate the intercept's weight: given the others, its minimiser is -(c₀/2 + m'w)/M₀₀
+        corner, across, slope = matrix[..., :1, :1], matrix[..., :1, 1:], linear[..., :1]
+        matrix = matrix[..., 1:, 1:] - np.swapaxes(across, -1, -2) @ across / corner
+        linear = linear[..., 1:] - (slope / corner[..., 0]) * across[..., 0, :]
     curvature = 2 * np.linalg.eigvalsh(matrix).max(axis=-1, initial=0.0)[..., None]
-    pace = 1 / np.where(curvature > 0, curvature, 1.0)
+    step_size = 1 / np.where(curvature > 0, curvature, 1.0)
     w = ahead = np.zeros_like(linear)
-    momentum = np.ones_like(pace)
-    for _ in range(STEPS):
-        moved = ahead - pace * (2 * (matrix @ ahead[..., None])[..., 0] + linear)
-        new = np.sign(moved) * np.maximum(np.abs(moved) - pace * absolute[..., None], 0)
+    momentum = np.ones_like(step_size)
+    for _ in range(MAX_PROXIMAL_STEPS):
+        stepped = ahead - step_size * (2 * (matrix @ ahead[..., None])[..., 0] + linear)
+        new = np.sign(stepped) * np.maximum(np.abs(stepped) - step_size * absolute[..., None], 0)
         change = new - w
+        # restart the momentum where it points uphill (the gradient test of O'Donoghue and Candès 2015)
         uphill = ((ahead - new) * change).sum(axis=-1, keepdims=True) > 0
-        following = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
-        ahead = new + np.where(uphill, 0.0, (momentum - 1) / following) * change
-        w, momentum = new, following
-        if np.abs(change).max(initial=0.0) <= 1e-7:
+        next_momentum = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
+        ahead = new + np.where(uphill, 0.0, (momentum - 1) / next_momentum) * change
+        w, momentum = new, next_momentum
+        if np.abs(change).max(initial=0.0) <= CHANGE_TOLERANCE:
             break
     if not intercept:
         return w
-    return np.concatenate([-(slope / 2 + (across @ w[..., None])[..., 0]) / own[..., 0], w], axis=-1)
+    return np.concatenate([-(slope / 2 + (across @ w[..., None])[..., 0]) / corner[..., 0], w], axis=-1)
 
 
 @lru_cache(maxsize=8)
 def _shuffled(rows: int, folds: int) -> tuple[np.ndarray, np.ndarray]:
-    """An order of the rows, and where each fold starts and ends in it."""
+    """Return a random order of the rows, and the position in it at which each fold starts (and the last one ends)."""
     return stream("cross-validation", rows).permutation(rows), np.linspace(0, rows, folds + 1).astype(int)

@@ -1,4 +1,4 @@
-"""Elastic net regression."""
+"""Elastic net regression, solved with CVXPY."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.quadratic import Quadratic
 
+from ._cached_fit import cached_fit
 from ._cross_validation import chosen_penalty
-from ._remembered import remembered
-from .ridge import PENALISED, PenalisedSquares
+from .ridge import PENALISED_CAPABILITIES, PenalisedSquares
 
 Solver = Literal["scs", "clarabel"]
-SETTINGS: dict[Solver, dict[str, Any]] = {
-    # with its acceleration on, SCS stalls on objectives as harmless as a census table's
+SOLVER_SETTINGS: dict[Solver, dict[str, Any]] = {
+    # SCS stalls on ordinary objectives, such as a census table's, unless its acceleration is off
     "scs": {"solver": "SCS", "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000, "acceleration_lookback": 0},
     "clarabel": {"solver": "CLARABEL", "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
 }
-TOLERANCE = 1e-6
-"""How far, relative to its largest weight, a solution may be from satisfying the optimality conditions."""
+OPTIMALITY_TOLERANCE = 1e-6
+"""The largest violation of the optimality conditions that a solution may have, relative to its largest weight."""
 
 
 class ElasticNetSquares(PenalisedSquares):
-    """Least squares with n λ (α ‖w‖² + (1 - α) ‖w‖₁) on the sum; the intercept is not penalised."""
+    """The sum of squared errors plus n λ (α ‖w‖² + (1 - α) ‖w‖₁). The intercept is not penalised."""
 
     def __init__(self, geometry: Geometry, n: np.ndarray, penalty: np.ndarray | float, alpha: float, solver: Solver) -> None:
         super().__init__(geometry, n, penalty)
@@ -47,18 +47,18 @@ class ElasticNetSquares(PenalisedSquares):
 
     @property
     def absolute_weight(self) -> np.ndarray:
-        """What multiplies ‖w‖₁ in each run's summed objective."""
+        """The factor of ‖w‖₁ in the summed objective of each run."""
         return np.asarray((1 - self.alpha) * self.penalty * self.n)
 
-    @remembered
+    @cached_fit
     def exact(self, sample: Sample) -> Fit:
         return super().exact(sample)
 
     def minimise(self, quadratic: Quadratic) -> np.ndarray:
-        """The minimiser with the absolute penalty; NaN where the solver finds none.
+        """Return the minimiser with the absolute penalty, or NaN where the solver finds none.
 
-        Where the smooth objective has no minimum (noise left unrepaired) it is that objective's stationary point, as for other
-        models: the mechanism that left it so says that the run diverged.
+        If the smooth objective has no minimum (its noise was not repaired), return its stationary point, as other models do: the
+        mechanism reports that the run diverged.
         """
         weights = np.atleast_2d(quadratic.minimiser())
         absolute = self.absolute_weight
@@ -66,43 +66,46 @@ class ElasticNetSquares(PenalisedSquares):
         values, vectors = np.atleast_2d(values), vectors.reshape(-1, *vectors.shape[-2:])
         linear = np.atleast_2d(quadratic.linear)
         for run in np.flatnonzero(np.atleast_1d(quadratic.bounded) & (absolute[: len(weights)] > 0)):
-            weights[run] = self._solved(np.maximum(values[run], 0), vectors[run], linear[run], float(absolute[run]))
+            weights[run] = self._minimise_run(np.maximum(values[run], 0), vectors[run], linear[run], float(absolute[run]))
         return weights.reshape(quadratic.linear.shape)
 
-    def _solved(self, values: np.ndarray, vectors: np.ndarray, linear: np.ndarray, absolute: float) -> np.ndarray:
-        """One objective, in units in which its largest eigenvalue and largest slope are 1: tolerances mean the same for all."""
-        steepest, curved = float(np.abs(linear).max()), float(values.max())
-        if not steepest:
+    def _minimise_run(self, values: np.ndarray, vectors: np.ndarray, linear: np.ndarray, absolute: float) -> np.ndarray:
+        """Minimise the objective of one run.
+
+        The solver sees units in which the largest eigenvalue and the largest slope are 1, so that its absolute tolerances mean
+        the same for every objective.
+        """
+        max_slope, max_curvature = float(np.abs(linear).max()), float(values.max()) or 1.0
+        if not max_slope:
             return np.zeros_like(linear)
-        if not curved:
-            curved = 1.0
         program = _program(len(linear), int(self.geometry.intercept))
-        root = np.sqrt(values / curved)[:, None] * vectors.T
-        found = program.solved(root, linear / steepest, absolute / steepest, self.solver)
-        return np.asarray(found * (steepest / curved))
+        root = np.sqrt(values / max_curvature)[:, None] * vectors.T
+        solution = program.solve(root, linear / max_slope, absolute / max_slope, self.solver)
+        return np.asarray(solution * (max_slope / max_curvature))
 
 
 @dataclass(frozen=True)
 class ElasticNet(Model):
     """Least squares with a squared and an absolute penalty on the weights.
 
-    Minimises the mean of (y - x'w)² plus λ (α ‖w‖² + (1 - α) ‖w‖₁), the intercept left out of the penalty (Dandekar et al. 2018,
-    equation 9; their paper sums the loss and their slides average it: the mean is meant here). α = 1 is ridge, α = 0 lasso.
+    It minimises the mean of (y - x'w)² plus λ (α ‖w‖² + (1 - α) ‖w‖₁); the intercept is not penalised (Dandekar et al. 2018,
+    equation 9). The paper sums the loss and its slides average it; this model follows the slides. α = 1 is ridge, α = 0 lasso.
 
-    Solved as they do, with CVXPY and SCS, from the moments alone: 1 to 2 ms a run after the first. No solution starts from
-    another one, which would make it depend on the order, and each is checked against the optimality conditions. A run without
-    a solution has no weights: it counts as diverged, and in ``health/not_finite``.
+    As in the paper, CVXPY with SCS solves it, from the moments alone: 1 to 2 ms per run after the first. No solution is the
+    starting point of another one, because results would then depend on the order of runs. Each solution is checked against the
+    optimality conditions. A run without a solution has no weights: it counts as diverged, and in ``health/not_finite``.
 
-    ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on its training rows, from 13 values
-    from 1e-6 to 1, and keeps it for the private fit, as they do (section 5.2). No ε pays for that: it is a leak on the record.
+    ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on the run's training rows, among 13
+    values between 1e-6 and 1, and uses it for the private fit, as the paper does (section 5.2). No ε pays for this choice, so the
+    record lists it as a leak.
     """
 
     name: ClassVar[str] = "elastic_net"
-    provides: ClassVar[frozenset[Capability]] = PENALISED - {"reweighted"}
+    provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES
 
-    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, beside the mean loss; cv: cross-validated, a leak")
-    alpha: float = option(0.5, low=0, high=1, help="the squared penalty's share: 1 is ridge, 0 is lasso")
-    solver: Solver = option("scs", help="the cone solver behind CVXPY")
+    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ relative to the mean loss; cv: cross-validated, which leaks")
+    alpha: float = option(0.5, low=0, high=1, help="share of the squared penalty: 1 is ridge, 0 is lasso")
+    solver: Solver = option("scs", help="the cone solver that CVXPY calls")
 
     def prepare(self, curator: Curator) -> Problem:
         penalty = chosen_penalty(curator, self.penalty, self.alpha)
@@ -110,42 +113,43 @@ class ElasticNet(Model):
 
 
 class _Program:
-    """‖Lw‖² + c'w + t ‖w‖₁ with L, c and t as parameters: compiled once for each size."""
+    """The CVXPY program ‖Lw‖² + c'w + t ‖w‖₁ with parameters L, c and t, compiled once for each number of coefficients."""
 
-    def __init__(self, size: int, first: int) -> None:
-        cvxpy: Any = import_module("cvxpy")  # a second to import: only who solves pays it
-        self._first = first
+    def __init__(self, size: int, first_penalised: int) -> None:
+        cvxpy: Any = import_module("cvxpy")  # takes a second to import, so only solving imports it
+        self._first_penalised = first_penalised
         self._root, self._linear = cvxpy.Parameter((size, size)), cvxpy.Parameter(size)
         self._absolute = cvxpy.Parameter(nonneg=True)
         self._weights = cvxpy.Variable(size)
-        penalty = self._absolute * cvxpy.norm1(self._weights[first:]) if first < size else 0
+        penalty = self._absolute * cvxpy.norm1(self._weights[first_penalised:]) if first_penalised < size else 0
         loss = cvxpy.sum_squares(self._root @ self._weights) + self._linear @ self._weights
         self._problem = cvxpy.Problem(cvxpy.Minimize(loss + penalty))
         self._error = cvxpy.SolverError
 
-    def solved(self, root: np.ndarray, linear: np.ndarray, absolute: float, solver: Solver) -> np.ndarray:
-        """The minimiser, or NaN where the solver has not found it."""
+    def solve(self, root: np.ndarray, linear: np.ndarray, absolute: float, solver: Solver) -> np.ndarray:
+        """Return the minimiser, or NaN if the solver did not find it."""
         self._root.value, self._linear.value, self._absolute.value = root, linear, absolute
-        missing = np.full(len(linear), np.nan)
+        no_solution = np.full(len(linear), np.nan)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of inaccurate solutions: they are checked below
-                self._problem.solve(warm_start=False, **SETTINGS[solver])
+                warnings.simplefilter("ignore")  # CVXPY warns of inaccurate solutions, which are checked below
+                self._problem.solve(warm_start=False, **SOLVER_SETTINGS[solver])
         except self._error:
-            return missing
+            return no_solution
         if self._problem.status not in ("optimal", "optimal_inaccurate"):
-            return missing
-        found = np.array(self._weights.value)
-        # a minimiser is where a proximal step stays
-        moved = found - 2 * root.T @ (root @ found) - linear
-        moved[self._first :] = np.sign(moved[self._first :]) * np.maximum(np.abs(moved[self._first :]) - absolute, 0)
-        close = np.abs(moved - found).max() <= TOLERANCE * max(1.0, float(np.abs(found).max()))
-        return found if close else missing
+            return no_solution
+        solution = np.array(self._weights.value)
+        # a minimiser is a fixed point of the proximal gradient step
+        stepped = solution - 2 * root.T @ (root @ solution) - linear
+        penalised = stepped[self._first_penalised :]
+        penalised[:] = np.sign(penalised) * np.maximum(np.abs(penalised) - absolute, 0)
+        optimal = np.abs(stepped - solution).max() <= OPTIMALITY_TOLERANCE * max(1.0, float(np.abs(solution).max()))
+        return solution if optimal else no_solution
 
 
 @cache
-def _program(size: int, first: int) -> _Program:
-    return _Program(size, first)
+def _program(size: int, first_penalised: int) -> _Program:
+    return _Program(size, first_penalised)
 
 
 @hookimpl

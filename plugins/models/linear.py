@@ -1,4 +1,4 @@
-"""Linear regression by least squares."""
+"""Linear regression by least squares, and the problem class that ridge, lasso and elastic net extend."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpbench.privacy.quadratic import Quadratic
 
 
 class LeastSquares(Problem):
-    """The summed squared error; scored from the moments of the test rows alone."""
+    """The summed squared error. Its scores need only the moments of the test rows, not the rows themselves."""
 
     loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
     steady_weights = True
@@ -41,20 +41,20 @@ class LeastSquares(Problem):
         return _metrics(moments.yy - 2 * mean * moments.y + mean**2 * moments.n, test)
 
     def gradient(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """d loss / d x'w of each row."""
+        """Return d loss / d x'w of each row."""
         return np.asarray(2 * (x @ weights - y))
 
     def curvature(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """d² loss / d (x'w)² of each row."""
+        """Return d² loss / d (x'w)² of each row."""
         return np.full(len(y), 2.0)
 
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The fit of weighted rows."""
+        """Return the fit to weighted rows."""
         scaled = x * weight[:, None]
         return self.minimise(self.regularised(Quadratic(x.T @ scaled, -2 * (scaled.T @ y))))
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
-        """Log density of each row's target under normal errors of a given variance."""
+        """Return the log density of each row's target under normal errors with this variance."""
         return np.asarray(-0.5 * (np.square(y - x @ weights) / variance + np.log(2 * np.pi * variance)))
 
 
@@ -62,9 +62,10 @@ class LeastSquares(Problem):
 class Linear(Model):
     """Ordinary least squares on the scaled target.
 
-    Minimises the sum of (y - x'w)². Metrics: mse, rmse and r2 on the scaled target, rmse_raw in the target's own unit, and
-    log_likelihood, a test row's log density under normal errors (Park and Welling 2016, figure 1), the larger the better. Their
-    note does not say at which variance; here it is the one at which the test rows are likeliest, the mse itself.
+    It minimises the sum of (y - x'w)². Metrics: mse, rmse and r2 on the scaled target; rmse_raw in the target's own unit; and
+    log_likelihood, the mean log density of the test rows under normal errors (Park and Welling 2016, figure 1; larger is better).
+    Their note does not state the variance of those errors. This model uses the variance that makes the test rows most likely,
+    which is the mse.
     """
 
     name: ClassVar[str] = "linear"
@@ -80,11 +81,13 @@ def dpbench_models() -> list[type[Model]]:
 
 
 def _metrics(squares: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
+    """Compute the metrics of each run from its sum of squared errors on the test rows."""
     moments = test.moments
     mse = np.maximum(squares, 0.0) / moments.n
     around_mean = np.maximum(moments.yy - moments.y**2 / moments.n, 0.0) / moments.n
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = np.where(around_mean > 0, 1 - mse / around_mean, np.nan)
     rmse = np.sqrt(mse)
-    likelihood = -0.5 * (np.log(2 * np.pi * np.maximum(mse, np.finfo(float).eps ** 2)) + 1)  # rounding leaves no less of y²
+    # the floor is what rounding leaves of y²: a perfect fit must not have an infinite likelihood
+    likelihood = -0.5 * (np.log(2 * np.pi * np.maximum(mse, np.finfo(float).eps ** 2)) + 1)
     return {"mse": mse, "rmse": rmse, "log_likelihood": likelihood, "rmse_raw": rmse * test.half_range, "r2": r2}

@@ -1,4 +1,4 @@
-"""Ridge regression."""
+"""Ridge regression, and the problem class that lasso and elastic net extend."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from dpbench.privacy.quadratic import Quadratic
 from ._cross_validation import chosen_penalty
 from .linear import LeastSquares
 
-PENALISED: frozenset[Capability] = frozenset({"polynomial", "gradient", "weighted", "likelihood"})
+PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "gradient", "weighted", "likelihood"})
+"""What a problem with a squared loss and a penalty provides."""
 
 
 class PenalisedSquares(LeastSquares):
-    """Least squares with n λ ‖w‖² on the sum; the intercept is not penalised. λ is a number or one for each run."""
+    """The sum of squared errors plus n λ ‖w‖², with one λ for all runs or one per run. The intercept is not penalised."""
 
     def __init__(self, geometry: Geometry, n: np.ndarray, penalty: np.ndarray | float) -> None:
         super().__init__(geometry, n)
@@ -29,14 +30,14 @@ class PenalisedSquares(LeastSquares):
 
     @property
     def penalised(self) -> np.ndarray:
-        """1 where a coefficient is penalised, 0 for the intercept's."""
+        """A mask over the coefficients: 0 for the intercept, 1 for all others."""
         mask = np.ones(self.geometry.dimension)
         mask[: int(self.geometry.intercept)] = 0.0
         return mask
 
     @property
     def square_weight(self) -> np.ndarray:
-        """What multiplies ‖w‖² in each run's summed objective."""
+        """The factor of ‖w‖² in the summed objective of each run."""
         return np.asarray(self.penalty * self.n)
 
     def one(self, run: int) -> Self:
@@ -53,17 +54,18 @@ class PenalisedSquares(LeastSquares):
 class Ridge(Model):
     """Least squares with a squared penalty on the weights.
 
-    Minimises the mean of (y - x'w)² plus λ ‖w‖², the intercept left out of the penalty (Dandekar et al. 2018, equation 4,
-    whose paper sums the loss and whose slides average it: the mean is meant here).
+    It minimises the mean of (y - x'w)² plus λ ‖w‖²; the intercept is not penalised (Dandekar et al. 2018, equation 4). The paper
+    sums the loss and its slides average it; this model follows the slides.
 
-    ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on its training rows, from 13 values
-    from 1e-6 to 1, and keeps it for the private fit, as they do (section 5.2). No ε pays for that: it is a leak on the record.
+    ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on the run's training rows, among 13
+    values between 1e-6 and 1, and uses it for the private fit, as the paper does (section 5.2). No ε pays for this choice, so the
+    record lists it as a leak.
     """
 
     name: ClassVar[str] = "ridge"
-    provides: ClassVar[frozenset[Capability]] = PENALISED - {"reweighted"}
+    provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES
 
-    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, beside the mean loss; cv: cross-validated, a leak")
+    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ relative to the mean loss; cv: cross-validated, which leaks")
 
     def prepare(self, curator: Curator) -> Problem:
         return PenalisedSquares(curator.geometry, curator.n, chosen_penalty(curator, self.penalty, alpha=1.0))

@@ -14,15 +14,15 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
 
-from ._remembered import remembered
+from ._cached_fit import cached_fit
 from .linear import LeastSquares
 
-STEPS = 200
-"""Steps before a run is called diverged; 10 to 20 are usual, 60 where half of the targets are one number."""
-TOLERANCE = 1e-9
-"""A fit has converged when its error is proven to be at most this part above the least possible one."""
-SHORT = 0.9995
-"""The part of the way to the boundary that a step goes."""
+MAX_STEPS = 200
+"""A run is called diverged after this many steps. 10 to 20 are usual, 60 if half of the targets are one number."""
+GAP_TOLERANCE = 1e-9
+"""A fit has converged when its error is proven to exceed the smallest possible one by at most this fraction."""
+BOUNDARY_FRACTION = 0.9995
+"""The fraction of the way to the boundary that a step may go."""
 
 
 class AbsoluteDeviations(Problem):
@@ -32,13 +32,13 @@ class AbsoluteDeviations(Problem):
         super().__init__(geometry, n)
         self._squares = LeastSquares(geometry, n)
 
-    @remembered
+    @cached_fit
     def exact(self, sample: Sample) -> Fit:
         weights, status = [], []
         for run in range(sample.runs):
             rows = sample.rows(run)
-            found, converged = least_absolute(rows.x, rows.y)
-            weights.append(found)
+            minimiser, converged = least_absolute(rows.x, rows.y)
+            weights.append(minimiser)
             status.append(OK if converged else DIVERGED)
         return Fit(np.stack(weights), np.array(status))
 
@@ -58,37 +58,37 @@ class AbsoluteDeviations(Problem):
         return {"mae": np.array(errors), **self._squares.reference(train, test)}
 
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The fit of weighted rows; weights are not negative."""
+        """Return the fit to rows with weights of at least 0."""
         if (weight < 0).any():
             raise ValueError("Least absolute deviations cannot be fitted to rows of negative weight: they have no minimum.")
-        kept = weight > 0
-        return least_absolute(x[kept] * weight[kept, None], y[kept] * weight[kept])[0]
+        positive = weight > 0
+        return least_absolute(x[positive] * weight[positive, None], y[positive] * weight[positive])[0]
 
     def irls_weights(self, residuals: np.ndarray, kappa: float) -> np.ndarray:
-        """1 / max(1/κ, |residual|) (Park and Welling 2016, equation 2)."""
+        """Return 1 / max(1/κ, |residual|) (Park and Welling 2016, equation 2)."""
         return np.asarray(1 / np.maximum(1 / kappa, np.abs(residuals)))
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
-        """Log density of each row's target under normal errors of a given variance, as for the linear model."""
+        """Return the log density of each row's target under normal errors with this variance, as for the linear model."""
         return self._squares.log_likelihood(x, y, weights, variance)
 
 
 @dataclass(frozen=True)
 class Robust(Model):
-    """Least absolute deviations: the linear fit that outlying targets do not move.
+    """Least absolute deviations: a linear fit on which outlying targets have little influence.
 
-    Minimises the sum of |y - x'w|, which is what iteratively reweighted least squares solves at p = 1 (Park and Welling 2016,
-    equations 1 and 2). Metrics: mae, and mse, rmse, rmse_raw, r2, log_likelihood as for the linear model.
+    It minimises the sum of |y - x'w|, the problem that iteratively reweighted least squares solves at p = 1 (Park and Welling
+    2016, equations 1 and 2). Metrics: mae, and mse, rmse, rmse_raw, r2, log_likelihood as for the linear model.
 
-    The textbook iteration with weights 1 / max(1/κ, |residual|) needs hundreds of steps and does not know how far it is: after
-    200 on the white wines it proves 1e-3. The weights here are those of the primal-dual method of Portnoy and Koenker (1997):
-    each step is a weighted least squares too, 10 to 20 are enough, and the duality gap proves the error to be within a 1e-9 part
-    of the least possible one. A run where 200 steps do not prove it is ``diverged``. The likelihood is that of normal errors, as
-    Park and Welling simulate and score them: with another density the models could not be compared with one another.
+    The textbook iteration with weights 1 / max(1/κ, |residual|) needs hundreds of steps and has no measure of its own progress:
+    on the white wines, 200 steps prove a relative error of 1e-3. This model uses the primal-dual method of Portnoy and Koenker
+    (1997) instead. Each of its steps is a weighted least squares too, 10 to 20 are enough, and the duality gap proves that the
+    error is within a fraction of 1e-9 of the smallest possible one. A run in which 200 steps do not prove this is ``diverged``.
+    The likelihood assumes normal errors, as Park and Welling do: other densities could not be compared between models.
 
-    Cost: about 15 weighted least squares a run, one pass over its test rows a score; rows of one run at a time are in memory.
-    250 runs take 1 s on 4,898 rows of 11 features and about 5 minutes on 370,000 of 13. Targets that are half one number and many
-    rare levels make it slow: 1 s a run on 39,000 rows of 90 columns.
+    Cost: about 15 weighted least squares per run and one pass over the test rows per score. The rows of one run at a time are in
+    memory. 250 runs take 1 s on 4,898 rows of 11 features and about 5 minutes on 370,000 rows of 13. It is slow if half of the
+    targets are one number and many levels are rare: 1 s per run on 39,000 rows of 90 columns.
     """
 
     name: ClassVar[str] = "robust"
@@ -100,38 +100,38 @@ class Robust(Model):
 
 
 def least_absolute(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The minimiser of ‖y - Xw‖₁ within the row space of X, and whether the gap closed.
+    """Return the minimiser of ‖y - Xw‖₁ within the row space of X, and whether the duality gap closed.
 
-    Dual: max (2a - 1)'y over 0 <= a <= 1 with X'(2a - 1) = 0. The residual is above - below, both positive; complementarity is
-    below · a = above · (1 - a) = 0 (Mehrotra's predictor and corrector).
+    The dual problem is max (2a - 1)'y over 0 <= a <= 1 with X'(2a - 1) = 0. The residual is above - below, both positive, and
+    complementarity is below · a = above · (1 - a) = 0. Each iteration is Mehrotra's predictor step and corrector step.
     """
     values, vectors = np.linalg.eigh(x.T @ x)
-    kept = values > 64 * len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    nonzero = values > 64 * len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
     scale = np.abs(y).sum()
-    if not kept.any() or not scale:
+    if not nonzero.any() or not scale:
         return np.zeros(x.shape[1]), True
-    basis = vectors[:, kept] / np.sqrt(values[kept])  # orthonormal columns: well conditioned whatever the design was
+    basis = vectors[:, nonzero] / np.sqrt(values[nonzero])  # makes the columns orthonormal: well conditioned for any design
     x = x @ basis
     w = y @ x
     residual = y - x @ w
-    size = np.abs(residual).mean() + 1e-12 * scale / len(y)
-    above, below = np.maximum(residual, 0) + size, np.maximum(-residual, 0) + size
+    margin = np.abs(residual).mean() + 1e-12 * scale / len(y)  # start well inside: every variable is positive
+    above, below = np.maximum(residual, 0) + margin, np.maximum(-residual, 0) + margin
     a = np.full(len(y), 0.5)
     rest = 1 - a
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         gap = float(a @ below + rest @ above)
-        if 2 * gap <= TOLERANCE * (np.abs(y - x @ w).sum() + 1e-9 * scale):
+        if 2 * gap <= GAP_TOLERANCE * (np.abs(y - x @ w).sum() + 1e-9 * scale):
             return basis @ w, True
         weight = 1 / (below / a + above / rest)
         inverse = np.linalg.pinv(x.T @ (x * weight[:, None]), hermitian=True)
-        # towards the boundary: the target is the residual itself
+        # predictor: a step straight towards the boundary, whose target is the residual itself
         residual = above - below
         da = weight * (residual - x @ (inverse @ ((weight * residual) @ x)))
         d_below, d_above = -below * (1 + da / a), -above * (1 - da / rest)
-        first = min(_reach(a, da), _reach(rest, -da)), min(_reach(below, d_below), _reach(above, d_above))
-        left = (a + first[0] * da) @ (below + first[1] * d_below) + (rest - first[0] * da) @ (above + first[1] * d_above)
-        centre = gap * (left / gap) ** 3 / (2 * len(y))
-        # the same step with the products' second-order terms, aimed at the central path
+        dual, primal = min(_reach(a, da), _reach(rest, -da)), min(_reach(below, d_below), _reach(above, d_above))
+        remaining_gap = (a + dual * da) @ (below + primal * d_below) + (rest - dual * da) @ (above + primal * d_above)
+        centre = gap * (remaining_gap / gap) ** 3 / (2 * len(y))
+        # corrector: the same step with the second-order terms of the products, aimed at the central path
         to_below = centre / a - below - da * d_below / a
         to_above = centre / rest - above + da * d_above / rest
         aim = to_below - to_above
@@ -145,9 +145,9 @@ def least_absolute(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def _reach(value: np.ndarray, change: np.ndarray) -> float:
-    """How far positive values can go along their change, short of 0; at most 1."""
+    """Return how far positive values can move along their change while they stay positive; at most 1."""
     fastest = float((-change / value).max())
-    return min(1.0, SHORT / fastest) if fastest > 0 else 1.0
+    return min(1.0, BOUNDARY_FRACTION / fastest) if fastest > 0 else 1.0
 
 
 @hookimpl

@@ -21,7 +21,7 @@ MISSING = {"workclass": 2_799, "occupation": 2_809, "native_country": 857}
 
 
 @pytest.fixture(scope="module")
-def adult(make):  # type: ignore[no-untyped-def]
+def adult(make):
     def table(**options: Any) -> Table:
         drawn = make("dataset", "adult", **options).table(stream(0))
         assert isinstance(drawn, Table)
@@ -30,7 +30,7 @@ def adult(make):  # type: ignore[no-untyped-def]
     return table
 
 
-def test_every_row_is_there_within_its_public_bounds(adult) -> None:  # type: ignore[no-untyped-def]
+def test_every_row_is_there_within_its_public_bounds(adult) -> None:
     table = adult(target="income_over_50k")
     assert table.rows == 48_842
     assert table.dropped == 0
@@ -41,7 +41,7 @@ def test_every_row_is_there_within_its_public_bounds(adult) -> None:  # type: ig
     assert not table.leaks
 
 
-def test_one_hot_levels_are_the_declared_ones_and_a_missing_value_is_one_of_them(adult) -> None:  # type: ignore[no-untyped-def]
+def test_one_hot_levels_are_the_declared_ones_and_a_missing_value_is_one_of_them(adult) -> None:
     table = adult()
     for name, levels in GROUPS.items():
         columns = [index for index, column in enumerate(table.columns) if column.group == name]
@@ -57,7 +57,7 @@ def test_one_hot_levels_are_the_declared_ones_and_a_missing_value_is_one_of_them
     assert counts["marital_status_married_af_spouse"] == 37
 
 
-def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:  # type: ignore[no-untyped-def]
+def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:
     table = adult(missing="drop")
     assert (table.rows, table.dropped) == (45_222, 3_620)
     assert not any(column.name.endswith("_unknown") for column in table.columns)
@@ -67,7 +67,7 @@ def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:
     assert [(cell.tags or {})["dpbench.synthetic"] for cell in cells] == ["false", "false"]
 
 
-def test_the_target_follows_the_model_unless_it_is_said(make, adult) -> None:  # type: ignore[no-untyped-def]
+def test_the_target_follows_the_model_unless_it_is_said(make, adult) -> None:
     dataset = make("dataset", "adult")
     assert dataset.seen_as("real").table(stream(0)).target.name == "hours_per_week"
     binary = dataset.seen_as("binary").table(stream(0))
@@ -81,7 +81,7 @@ def test_the_target_follows_the_model_unless_it_is_said(make, adult) -> None:  #
         make("dataset", "adult", target="income")
 
 
-def test_sensitive_attributes_are_declared_in_both_codings(adult) -> None:  # type: ignore[no-untyped-def]
+def test_sensitive_attributes_are_declared_in_both_codings(adult) -> None:
     assert adult().sensitive == ("marital_status", "race", "sex")
     assert adult(coding="numeric").sensitive == ("is_married", "sex")
     assert adult(sensitive=["race"]).sensitive == ("race",)
@@ -90,7 +90,7 @@ def test_sensitive_attributes_are_declared_in_both_codings(adult) -> None:  # ty
 REFERENCE = {"intercept": 0.6998, "none": 0.7045, "mean": 0.8544}
 
 
-def test_least_squares_and_logistic_regression_meet_the_reference_numbers(adult) -> None:  # type: ignore[no-untyped-def]
+def test_least_squares_and_logistic_regression_meet_the_reference_numbers(adult) -> None:
     """Nine numeric columns, income as ±1, 80/20, mean of the splits of seeds 0 to 9: RMSE within 0.0005, logistic within 0.002.
 
     The rows are permuted by ``default_rng(seed)``, the first fifth is tested. The reference scaled with the rows' own
@@ -129,7 +129,7 @@ def _logistic(train: Rows) -> np.ndarray:
     return weights
 
 
-def test_sensitivities_see_six_groups_and_not_eighty_four_columns(adult, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_sensitivities_see_six_groups_and_not_eighty_four_columns(adult, make, curate) -> None:
     """m² + 4Gm + 2G² with m = 6 numeric columns, the intercept and the target."""
     rows = scale(adult(sample_n=500), "box", True, "real")
     assert rows.geometry.numeric == 6
@@ -140,7 +140,7 @@ def test_sensitivities_see_six_groups_and_not_eighty_four_columns(adult, make, c
 
 
 @pytest.mark.parametrize("mechanism", ["fm", "dpba", "no_privacy"])
-def test_a_singular_design_is_fitted(mechanism, adult, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_singular_design_is_fitted(mechanism, adult, make, curate) -> None:
     """Six whole groups beside an intercept: six directions that no row can tell apart."""
     rows = scale(adult(sample_n=4_000), "box", True, "real")
     assert np.linalg.matrix_rank(rows.x) <= rows.geometry.dimension - 6

@@ -27,16 +27,16 @@ def table(make: Callable[..., Any]) -> Table:
 
 
 @pytest.mark.parametrize(("dimension", "income", "flag"), [(number, *values) for number, values in R2.items()])
-def test_least_squares_explains_income_and_flag_as_documented(dimension, income, flag, table, make) -> None:  # type: ignore[no-untyped-def]
+def test_least_squares_explains_income_and_flag_as_documented(dimension, income, flag, table, make) -> None:
     """A seed moves R² by 0.001 (one standard deviation)."""
     chosen = table.select(make("dataset", "brazil").subsets()[dimension])
     for kind, expected in (("real", income), ("binary", flag)):
-        rows = scale(chosen, "box", True, kind)  # type: ignore[arg-type]
+        rows = scale(chosen, "box", True, kind)
         weights = np.linalg.lstsq(rows.x, rows.y, rcond=None)[0]
         assert 1 - np.var(rows.y - rows.x @ weights) / np.var(rows.y) == pytest.approx(expected, abs=0.01)
 
 
-def test_the_layout_is_public_and_the_cut_is_where_the_flag_s_share_is(table, make) -> None:  # type: ignore[no-untyped-def]
+def test_the_layout_is_public_and_the_cut_is_where_the_flag_s_share_is(table, make) -> None:
     assert table.features.shape == (190_000, 13)
     assert (table.target.low, table.target.high, table.threshold) == (0, 20_000, 6_000)
     assert np.mean(table.response > table.threshold) == pytest.approx(0.276, abs=0.006)
@@ -47,7 +47,7 @@ def test_the_layout_is_public_and_the_cut_is_where_the_flag_s_share_is(table, ma
     assert "BR2000" in brazil.citation
 
 
-def test_correlations_are_the_measured_ones(table) -> None:  # type: ignore[no-untyped-def]
+def test_correlations_are_the_measured_ones(table) -> None:
     """0.007 for the model and 6 / √n for the draw; a marital column costs up to 0.088. The last measured column is the flag."""
     plugin = inspect.getsourcefile(registry().get("dataset", "brazil"))
     assert plugin is not None

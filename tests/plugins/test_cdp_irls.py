@@ -44,10 +44,10 @@ class Overheard(Curator):
 
 
 @pytest.fixture
-def fitted(make):  # type: ignore[no-untyped-def]
+def fitted(make):
     """A fit of a model on a sample (or rows), with its curator."""
 
-    def run(sample: Any, model: str = "robust", epsilon: float = 1.0, seed: int = 0, change: Any = None, **options: Any):  # type: ignore[no-untyped-def]
+    def run(sample: Any, model: str = "robust", epsilon: float = 1.0, seed: int = 0, change: Any = None, **options: Any):
         sample = WholeSample(sample) if isinstance(sample, Rows) else sample
         mechanism = make("mechanism", "cdp_irls", **options)
         runs = [(run, 0) for run in range(sample.runs)]
@@ -62,14 +62,14 @@ def fitted(make):  # type: ignore[no-untyped-def]
 
 
 @pytest.fixture
-def drawn(table):  # type: ignore[no-untyped-def]
+def drawn(table):
     """Rows with heavy tails."""
 
     def rows(n: int = 400, d: int = 3, scaling: str = "box", intercept: bool = True, groups: tuple[int, ...] = ()) -> Rows:
         rng = np.random.default_rng(n)
         x = np.column_stack([rng.uniform(-1, 1, (n, d)), *(np.eye(size)[rng.integers(size, size=n)] for size in groups)])
         y = np.clip(0.2 + x @ rng.normal(0, 0.3, x.shape[1]) + 0.05 * rng.standard_t(2, n), -1, 1)
-        return scale(table(x, y, groups), scaling, intercept, "real")  # type: ignore[arg-type]
+        return scale(table(x, y, groups), scaling, intercept, "real")
 
     return rows
 
@@ -100,7 +100,7 @@ def iterated(rows: Rows, steps: int, kappa: float) -> np.ndarray:
 
 @pytest.mark.parametrize("options", [*SOUND, {"variant": "published"}, PUBLISHED[2]], ids=str)
 @pytest.mark.parametrize(("scaling", "groups"), [("box", ()), ("ball", ()), ("box", (3,))])
-def test_with_vanishing_noise_it_is_plain_irls_and_least_squares(options, scaling, groups, drawn, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_with_vanishing_noise_it_is_plain_irls_and_least_squares(options, scaling, groups, drawn, fitted) -> None:
     """``advanced`` has no such limit: its ε' grows with the logarithm of ε."""
     rows = drawn(scaling=scaling, groups=groups)
     for steps, kappa in ((1, 5.0), (4, 30.0)):
@@ -112,7 +112,7 @@ def test_with_vanishing_noise_it_is_plain_irls_and_least_squares(options, scalin
     assert len(curator.ledger.entries) == (2 if "variant" in options else 1), "one step, whatever J"
 
 
-def test_many_steps_reach_huber_s_estimator_and_with_a_large_kappa_least_absolute_deviations(drawn, fitted, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_many_steps_reach_huber_s_estimator_and_with_a_large_kappa_least_absolute_deviations(drawn, fitted, make, curate) -> None:
     rows = drawn()
     kappa = 8.0
 
@@ -134,7 +134,7 @@ def test_many_steps_reach_huber_s_estimator_and_with_a_large_kappa_least_absolut
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("model", ["robust", "linear"])
-def test_every_released_number_has_the_noise_of_its_place(scaling, model, geometry, rows, repeated, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_every_released_number_has_the_noise_of_its_place(scaling, model, geometry, rows, repeated, fitted) -> None:
     """χ² for Gaussian noise (off the diagonal of B half the variance), and for 2Σ|x|/b of Laplace noise. False alarm 1e-6."""
     runs, D, epsilon = 2_000, 4, 0.7
     g = geometry(3, intercept=True, scaling=scaling, constant=1.0 if scaling == "box" else 0.5)
@@ -160,7 +160,7 @@ def test_every_released_number_has_the_noise_of_its_place(scaling, model, geomet
 
 
 @pytest.mark.parametrize("options", [*SOUND, {"variant": "published"}], ids=str)
-def test_the_same_seed_gives_the_same_bits_in_any_block_and_another_one_does_not(options, drawn, make, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_seed_gives_the_same_bits_in_any_block_and_another_one_does_not(options, drawn, make, fitted) -> None:
     rows = drawn(600)
     splits = Splits(repeats=4, folds=3)
     mechanism = make("mechanism", "cdp_irls", **options)
@@ -177,7 +177,7 @@ def test_the_same_seed_gives_the_same_bits_in_any_block_and_another_one_does_not
     assert not np.isclose(together, weights(range(4), seed=1)).any()
 
 
-def test_steps_do_not_share_their_noise(geometry, rows, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_steps_do_not_share_their_noise(geometry, rows, fitted) -> None:
     _, curator = fitted(rows(geometry(3), np.zeros((4, 3)), np.zeros(4)))
     drawn = np.concatenate([((answer.noisy - answer.exact) / answer.noise.scale)[0] for answer in curator.tape])
     assert np.unique(drawn).size == drawn.size == 5 * 9
@@ -188,7 +188,7 @@ def test_steps_do_not_share_their_noise(geometry, rows, fitted) -> None:  # type
 
 @pytest.mark.parametrize("model", ["robust", "linear"])
 @pytest.mark.parametrize("epsilon", [0.05, 0.9, 40.0])
-def test_the_sound_variant_spends_exactly_its_budget(model, epsilon, drawn, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_the_sound_variant_spends_exactly_its_budget(model, epsilon, drawn, fitted) -> None:
     steps = 5 if model == "robust" else 1
     _, gaussian = fitted(drawn(), model, epsilon)
     assert [entry.cost for entry in gaussian.ledger.entries] == [Zcdp(pytest.approx(epsilon / steps, rel=1e-12))] * steps
@@ -203,7 +203,7 @@ def test_the_sound_variant_spends_exactly_its_budget(model, epsilon, drawn, fitt
 
 @pytest.mark.parametrize("options", PUBLISHED, ids=str)
 @pytest.mark.parametrize("epsilon", [0.01, 0.9, 100.0])
-def test_the_published_variant_is_never_sound_and_never_overspends_its_claim(options, epsilon, drawn, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_the_published_variant_is_never_sound_and_never_overspends_its_claim(options, epsilon, drawn, fitted) -> None:
     for model, steps in (("robust", 5), ("linear", 1)):
         fit, curator = fitted(drawn(), model, epsilon, **options)
         ledger = curator.ledger
@@ -218,7 +218,7 @@ def test_the_published_variant_is_never_sound_and_never_overspends_its_claim(opt
 
 
 @pytest.mark.parametrize(("scaling", "l1", "l2"), [("ball", 2.0, 1.0), ("box", 4.0, 2.0)])
-def test_the_published_noise_on_a_is_the_printed_one(scaling, l1, l2, geometry, rows, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_the_published_noise_on_a_is_the_printed_one(scaling, l1, l2, geometry, rows, fitted) -> None:
     """Laplace(2κ√d/ε'), N(0, (c 2κ/ε')²), with the three ε'; in the box ‖x‖₁ ≤ 4 and ‖x‖₂ ≤ 2. J = 3, κ = 2, d = 4."""
     J, kappa, epsilon, delta = 3, 2.0, 0.9, 1e-6
     g = rows(geometry(4, scaling=scaling), np.zeros((4, 4)), np.zeros(4))
@@ -245,7 +245,7 @@ def test_the_published_noise_on_a_is_the_printed_one(scaling, l1, l2, geometry, 
 @pytest.mark.parametrize(("each", "model"), [(0.1, "robust"), (0.3, "robust"), (0.949, "linear"), (2.0, "robust")])
 def test_published_answers_are_impossible_on_a_neighbour_as_often_as_the_law_says(
     d, each, model, geometry, rows, repeated, fitted
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """B~ of the table without v is not above B of the table with it: 1 - exp(-ε') of 3,000 runs, exactly. False alarm 1e-6.
 
     And on the table with v it is never below, so who sees such an answer knows which table it was.
@@ -265,7 +265,7 @@ def test_published_answers_are_impossible_on_a_neighbour_as_often_as_the_law_say
     assert impossible[1] == 0
 
 
-def test_wishart_noise_has_the_printed_mean(geometry, rows, repeated, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_wishart_noise_has_the_printed_mean(geometry, rows, repeated, fitted) -> None:
     """E ZZ' = (d + 1) κ/(2ε') I: sums of squares are χ². False alarm 1e-6."""
     runs, d, epsilon = 2_000, 4, 0.8
     sample = repeated(rows(geometry(d, scaling="ball"), np.zeros((3, d)), np.zeros(3)), runs)
@@ -279,7 +279,7 @@ def test_wishart_noise_has_the_printed_mean(geometry, rows, repeated, fitted) ->
 
 
 @pytest.mark.parametrize("n", [1_000, 10_000])
-def test_the_sound_variant_is_also_the_more_accurate_one(n, fitted, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_sound_variant_is_also_the_more_accurate_one(n, fitted, make, curate) -> None:
     """Section 4's data at ε = 0.9, medians of 6: measured 1.5 and 0.40 at N = 1,000, 0.16 and 0.04 at N = 10,000."""
     errors: dict[str, list[float]] = {"published": [], "sound": []}
     for seed in range(6):
@@ -295,7 +295,7 @@ def test_the_sound_variant_is_also_the_more_accurate_one(n, fitted, make, curate
 # -- options -------------------------------------------------------------------------------------------------------
 
 
-def test_weights_stay_finite_at_any_budget(drawn, fitted) -> None:  # type: ignore[no-untyped-def]
+def test_weights_stay_finite_at_any_budget(drawn, fitted) -> None:
     rows = drawn(60, groups=(3,))
     for options, epsilon in product([*SOUND, *PUBLISHED], (1e-4, 0.01, 100.0)):
         fit, _ = fitted(rows, epsilon=epsilon, **options)
@@ -309,7 +309,7 @@ def test_weights_stay_finite_at_any_budget(drawn, fitted) -> None:  # type: igno
 @pytest.mark.parametrize("distribution", ["gaussian", "laplace"])
 def test_eigenvalues_are_raised_to_what_noise_alone_makes_of_them(
     distribution, scaling, geometry, rows, repeated, fitted
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """2 std √D of B's entries off the diagonal (2σ√(D/2) if Gaussian), and w = B~⁻¹A~ of the last answer on the tape."""
     runs, D = 50, 4
     sample = repeated(rows(geometry(D, scaling=scaling), np.zeros((5, D)), np.zeros(5)), runs)
@@ -330,7 +330,7 @@ def test_eigenvalues_are_raised_to_what_noise_alone_makes_of_them(
 
 
 @pytest.mark.parametrize("options", [*SOUND, *PUBLISHED], ids=str)
-def test_a_cell_is_given_its_budget_in_that_currency(options, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_cell_is_given_its_budget_in_that_currency(options, make) -> None:
     """Through the unit: nothing is refused as overspent, and a wrong currency would be."""
     mechanism = make("mechanism", "cdp_irls", **options)
     choices = [
@@ -347,7 +347,7 @@ def test_a_cell_is_given_its_budget_in_that_currency(options, make) -> None:  # 
     assert np.isfinite(part.runs["utility/log_likelihood"]).all()
 
 
-def test_the_budget_is_counted_as_the_option_says(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_budget_is_counted_as_the_option_says(make) -> None:
     def counted(**options: Any) -> str:
         return str(make("mechanism", "cdp_irls", **options).counted())
 
@@ -357,7 +357,7 @@ def test_the_budget_is_counted_as_the_option_says(make) -> None:  # type: ignore
     assert [counted(composition=c, **published) for c in ("cdp", "conventional", "advanced")] == ["zcdp", "pure", "approx"]
 
 
-def test_what_makes_no_sense_is_pruned_with_a_sentence(make, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_what_makes_no_sense_is_pruned_with_a_sentence(make, geometry) -> None:
     def reason(model: str = "robust", **options: Any) -> str | None:
         answer = make("mechanism", "cdp_irls", **options).unsupported(make("model", model), geometry(2))
         return None if answer is None else str(answer)
@@ -372,7 +372,7 @@ def test_what_makes_no_sense_is_pruned_with_a_sentence(make, geometry) -> None: 
 
 
 @pytest.mark.parametrize("model", ["linear", "robust"])
-def test_the_log_likelihood_is_that_of_the_test_rows_at_their_likeliest_variance(model, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_log_likelihood_is_that_of_the_test_rows_at_their_likeliest_variance(model, drawn, make, curate) -> None:
     rows = drawn()
     problem = make("model", model).prepare(curate(rows))
     weights = np.array([[0.1, 0.2, -0.1, 0.3]])
@@ -387,7 +387,7 @@ def test_the_log_likelihood_is_that_of_the_test_rows_at_their_likeliest_variance
     assert problem.reference(WholeSample(rows), WholeSample(rows))["log_likelihood"][0] < mean(mse) + 10
 
 
-def test_a_perfect_prediction_has_a_finite_log_likelihood(geometry, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_perfect_prediction_has_a_finite_log_likelihood(geometry, rows, make, curate) -> None:
     z = rows(geometry(1), [[0.5], [-1.0]], [0.25, -0.5])
     problem = make("model", "linear", intercept=False).prepare(curate(z))
     assert np.isfinite(problem.score(np.array([[0.5]]), WholeSample(z))["log_likelihood"]).all()

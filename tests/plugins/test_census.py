@@ -47,7 +47,7 @@ def drawn(make: Callable[..., Any]) -> Callable[[Variant], Table]:
 
 
 @pytest.mark.parametrize("variant", ROWS)
-def test_the_table_has_the_rows_of_the_paper_and_public_whole_bounds(variant, drawn) -> None:  # type: ignore[no-untyped-def]
+def test_the_table_has_the_rows_of_the_paper_and_public_whole_bounds(variant, drawn) -> None:
     table = drawn(variant)
     assert table.rows == ROWS[variant]
     assert not table.leaks
@@ -69,7 +69,7 @@ def test_the_table_has_the_rows_of_the_paper_and_public_whole_bounds(variant, dr
         ("heads", 9, 0.319),
     ],
 )
-def test_least_squares_explains_what_it_explains_in_the_source(variant, dimension, r2, drawn, make) -> None:  # type: ignore[no-untyped-def]
+def test_least_squares_explains_what_it_explains_in_the_source(variant, dimension, r2, drawn, make) -> None:
     """A seed moves R² by 0.001 (one standard deviation): 0.01 is missed by nothing but an error."""
     chosen = make("dataset", "census", variant=variant).subsets()[dimension]
     assert len(chosen) == dimension - 1
@@ -77,7 +77,7 @@ def test_least_squares_explains_what_it_explains_in_the_source(variant, dimensio
 
 
 @pytest.mark.parametrize("variant", ROWS)
-def test_marginals_are_the_published_ones(variant, drawn) -> None:  # type: ignore[no-untyped-def]
+def test_marginals_are_the_published_ones(variant, drawn) -> None:
     """Every level of every column within 6 standard errors: 250 levels, false alarm 5e-7."""
     table = drawn(variant)
     names = [column.name for column in table.columns]
@@ -90,7 +90,7 @@ def test_marginals_are_the_published_ones(variant, drawn) -> None:  # type: igno
 
 
 @pytest.mark.parametrize("variant", ROWS)
-def test_correlations_are_the_measured_ones(variant, drawn) -> None:  # type: ignore[no-untyped-def]
+def test_correlations_are_the_measured_ones(variant, drawn) -> None:
     """0.007 for the model and 6 / √n for the draw; the two marital columns share one latent normal, which costs up to 0.121."""
     rows = scale(drawn(variant), "box", False, "real")
     found = np.corrcoef(rows.z[:, 1:], rowvar=False)
@@ -102,7 +102,7 @@ def test_correlations_are_the_measured_ones(variant, drawn) -> None:  # type: ig
             assert abs(gap) < room + 6 / np.sqrt(rows.n), (line["column"], other)
 
 
-def test_marital_status_is_one_attribute_in_two_columns(drawn) -> None:  # type: ignore[no-untyped-def]
+def test_marital_status_is_one_attribute_in_two_columns(drawn) -> None:
     table = drawn("persons")
     names = [column.name for column in table.columns]
     single, married = (table.features[:, names.index(name)] for name in ("is_single", "is_married"))
@@ -115,7 +115,7 @@ def test_marital_status_is_one_attribute_in_two_columns(drawn) -> None:  # type:
     assert not any(column.group for column in table.columns)
 
 
-def test_the_generator_fixes_the_rows_whatever_the_threads(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_generator_fixes_the_rows_whatever_the_threads(make) -> None:
     census = make("dataset", "census")
     with threadpool_limits(1):
         first = census.table(stream(3))
@@ -126,7 +126,7 @@ def test_the_generator_fixes_the_rows_whatever_the_threads(make) -> None:  # typ
     assert (first.columns, first.target) == (other.columns, other.target)
 
 
-def test_the_numbered_subsets_are_zhang_s_and_a_number_that_is_none_is_refused(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_numbered_subsets_are_zhang_s_and_a_number_that_is_none_is_refused(make) -> None:
     five, eight, eleven, whole = (make("dataset", "census", attributes=number, sample_n=50) for number in (5, 8, 11, 14))
     assert set(five.table(stream(0)).attributes) == {"age", "gender", "education", "family_size"}
     added = {"nativity", "owns_dwelling", "automobiles"}
@@ -139,7 +139,7 @@ def test_the_numbered_subsets_are_zhang_s_and_a_number_that_is_none_is_refused(m
     assert heads.attributes == ("age", "gender", "race", "education")
 
 
-def test_the_sensitive_attribute_is_marriage_where_it_is_there(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_sensitive_attribute_is_marriage_where_it_is_there(make) -> None:
     def sensitive(**options: Any) -> tuple[str, ...]:
         return tuple(make("dataset", "census", sample_n=50, **options).table(stream(0)).sensitive)
 
@@ -163,6 +163,6 @@ def test_every_record_says_that_it_is_synthetic() -> None:
     assert census().citation
 
 
-def test_the_variants_are_told_apart_in_what_names_the_data(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_variants_are_told_apart_in_what_names_the_data(make) -> None:
     names = {make("dataset", "census", variant=variant).fingerprint() for variant in ROWS}
     assert len({*names, make("dataset", "brazil").fingerprint()}) == 3

@@ -10,7 +10,7 @@ from dpbench.base.random_streams import stream
 
 
 @pytest.mark.parametrize(("color", "n"), [("white", 4_898), ("red", 1_599)])
-def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:  # type: ignore[no-untyped-def]
+def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:
     wine = make("dataset", "wine", color=color)
     table = wine.table(stream(0))
     assert table.features.shape == (n, 11)
@@ -25,11 +25,11 @@ def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:  #
     np.testing.assert_array_equal(table.features, make("dataset", "wine", color=color).table(stream(1)).features)
 
 
-def test_the_two_wines_differ_in_what_names_them(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_two_wines_differ_in_what_names_them(make) -> None:
     assert make("dataset", "wine").fingerprint() != make("dataset", "wine", color="red").fingerprint()
 
 
-def test_attributes_are_chosen_by_name_in_the_table_s_order(make) -> None:  # type: ignore[no-untyped-def]
+def test_attributes_are_chosen_by_name_in_the_table_s_order(make) -> None:
     table = make("dataset", "wine", attributes=["alcohol", "ph"]).table(stream(0))
     assert table.attributes == ("ph", "alcohol")
     whole = make("dataset", "wine").table(stream(0))
@@ -38,7 +38,7 @@ def test_attributes_are_chosen_by_name_in_the_table_s_order(make) -> None:  # ty
         make("dataset", "wine", attributes=["alcohl"]).table(stream(0))
 
 
-def test_the_gaussian_table_has_its_declared_moments(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_gaussian_table_has_its_declared_moments(make) -> None:
     """20,000 × 5 standard normals: mean of squares within 6 standard errors, and residual variance; false alarm 1e-8."""
     dataset = make("dataset", "gaussian", n=20_000, d=5, noise=0.25)
     table = dataset.table(stream(3))
@@ -49,7 +49,7 @@ def test_the_gaussian_table_has_its_declared_moments(make) -> None:  # type: ign
     assert abs(residual / 0.25 - 1) < 6 * np.sqrt(2 / 20_000)
 
 
-def test_the_gaussian_table_is_its_generator_s(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_gaussian_table_is_its_generator_s(make) -> None:
     dataset = make("dataset", "gaussian", n=50, d=2)
     np.testing.assert_array_equal(dataset.table(stream(0)).features, dataset.table(stream(0)).features)
     assert (dataset.table(stream(0)).features != dataset.table(stream(1)).features).all()
@@ -57,7 +57,7 @@ def test_the_gaussian_table_is_its_generator_s(make) -> None:  # type: ignore[no
     assert make("dataset", "gaussian", redraw=True).redrawn()
 
 
-def test_public_bounds_do_not_depend_on_the_rows_and_the_sample_s_are_a_leak(make) -> None:  # type: ignore[no-untyped-def]
+def test_public_bounds_do_not_depend_on_the_rows_and_the_sample_s_are_a_leak(make) -> None:
     public, private = make("dataset", "gaussian", n=50, d=2), make("dataset", "gaussian", n=50, d=2, bounds="data")
     first, second = public.table(stream(0)), public.table(stream(1))
     assert (first.columns, first.target, first.radius) == (second.columns, second.target, second.radius)
@@ -68,16 +68,16 @@ def test_public_bounds_do_not_depend_on_the_rows_and_the_sample_s_are_a_leak(mak
 
 
 @pytest.mark.parametrize(("rate", "rows", "sampled"), [(1.0, 10, 10), (0.5, 11, 6), (0.25, 8, 2)])
-def test_a_sampling_rate_is_a_public_number_of_rows(rate, rows, sampled, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_sampling_rate_is_a_public_number_of_rows(rate, rows, sampled, make) -> None:
     assert make("dataset", "gaussian", sample_rate=rate).sampled(rows) == sampled
 
 
-def test_a_sampling_rate_that_leaves_nothing_is_refused(make) -> None:  # type: ignore[no-untyped-def]
+def test_a_sampling_rate_that_leaves_nothing_is_refused(make) -> None:
     with pytest.raises(Refused, match="leaves 1 of 100 rows"):
         make("dataset", "gaussian", sample_rate=0.01).sampled(100)
 
 
-def test_a_table_that_is_drawn_anew_has_its_own_unit_in_each_repeat(make) -> None:  # type: ignore[no-untyped-def]
+def test_a_table_that_is_drawn_anew_has_its_own_unit_in_each_repeat(make) -> None:
     """With bounds from the data every repeat's target has another range, and rmse_raw is in that repeat's unit."""
     from dpbench.cells.loading import DatasetRows
     from dpbench.data.splits import Splits

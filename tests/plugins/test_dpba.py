@@ -10,10 +10,10 @@ from dpbench.data.scaling import scale
 
 
 @pytest.fixture
-def scales(make, curate, geometry, rows):  # type: ignore[no-untyped-def]
+def scales(make, curate, geometry, rows):
     """b_q and b_l of the noise that a fit on D numeric columns draws."""
 
-    def found(D: int, epsilon: float = 1.0, model: str = "linear", **options):  # type: ignore[no-untyped-def]
+    def found(D: int, epsilon: float = 1.0, model: str = "linear", **options):
         target = "binary" if model == "logistic" else "real"
         curator = curate(rows(geometry(D, target=target), np.zeros((3, D)), np.zeros(3)), epsilon=epsilon)
         problem = make("model", model, intercept=False).prepare(curator)
@@ -29,13 +29,13 @@ def scales(make, curate, geometry, rows):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("D", [3, 13])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_a_number_is_fang_s_share(D, epsilon, scales) -> None:  # type: ignore[no-untyped-def]
+def test_a_number_is_fang_s_share(D, epsilon, scales) -> None:
     quadratic, linear = scales(D, epsilon, alpha=0.3)
     assert quadratic == pytest.approx(2 * D * D / (0.3 * epsilon), rel=1e-12)
     assert linear == pytest.approx(4 * D / (0.7 * epsilon), rel=1e-12)
 
 
-def test_the_published_share_starves_the_linear_coefficients(scales) -> None:  # type: ignore[no-untyped-def]
+def test_the_published_share_starves_the_linear_coefficients(scales) -> None:
     """d = 13: α = 0.99955, b_1 = 338/ε, b_2 = 114,296/ε."""
     quadratic, linear = scales(13, alpha="paper")
     f1, f2 = 2 * 13**2, 4 * 13
@@ -43,21 +43,21 @@ def test_the_published_share_starves_the_linear_coefficients(scales) -> None:  #
     assert linear == pytest.approx(f1 * f1 + f2, rel=1e-6)
 
 
-def test_below_equal_sensitivities_the_published_share_is_mirrored(scales) -> None:  # type: ignore[no-untyped-def]
+def test_below_equal_sensitivities_the_published_share_is_mirrored(scales) -> None:
     """D = 1: f1 = 2 < f2 = 4, so the linear share is β f2 / (f2² + f1) at β = f2."""
     quadratic, linear = scales(1, alpha="paper")
     assert 4 / linear == pytest.approx(16 / 18, rel=1e-12)
     assert 2 / quadratic == pytest.approx(2 / 18, rel=1e-12)
 
 
-def test_beta_scales_the_published_share_and_is_refused_beyond_its_range(scales) -> None:  # type: ignore[no-untyped-def]
+def test_beta_scales_the_published_share_and_is_refused_beyond_its_range(scales) -> None:
     f1, f2 = 2 * 13**2, 4 * 13
     assert f1 / scales(13, alpha="paper", beta=10.0)[0] == pytest.approx(10 * f1 / (f1 * f1 + f2), rel=1e-12)
     with pytest.raises(Refused, match=r"range \(0, 338\.154\)"):
         scales(13, alpha="paper", beta=400.0)
 
 
-def test_the_optimal_scales_are_the_known_ones(scales) -> None:  # type: ignore[no-untyped-def]
+def test_the_optimal_scales_are_the_known_ones(scales) -> None:
     """D = 13, linear, ε = 1, R = 1: about b_q = 215, b_l = 129."""
     quadratic, linear = scales(13)
     assert quadratic == pytest.approx(215, abs=1)
@@ -66,25 +66,25 @@ def test_the_optimal_scales_are_the_known_ones(scales) -> None:  # type: ignore[
 
 @pytest.mark.parametrize("radius", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("D", [2, 13])
-def test_no_other_ratio_of_the_scales_does_less_damage(D, radius, scales) -> None:  # type: ignore[no-untyped-def]
+def test_no_other_ratio_of_the_scales_does_less_damage(D, radius, scales) -> None:
     """Against a fine grid of ratios r, with the closed form of the joint supremum (6.3 e)."""
     ratio = np.geomspace(1e-4, 1e4, 200_001)
     linear = np.where(ratio <= D, (D / np.sqrt(ratio) + np.sqrt(ratio)) ** 2, 4 * D)
 
-    def damage(quadratic, other):  # type: ignore[no-untyped-def]
+    def damage(quadratic, other):
         return radius**2 * (D + 3) / 4 * quadratic**2 + D / 4 * other**2
 
     assert damage(*scales(D, radius=radius)) == pytest.approx(damage(ratio * linear, linear).min(), rel=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.2, "best"])
-def test_a_share_outside_its_range_is_refused(alpha, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_share_outside_its_range_is_refused(alpha, make) -> None:
     with pytest.raises(Refused, match="The 'alpha' option of dpba must be"):
         make("mechanism", "dpba", alpha=alpha)
 
 
 @pytest.mark.parametrize("D", [3, 12, 13])
-def test_for_logistic_regression_the_blocks_are_a_quarter_of_d_squared_and_three_d(D, scales) -> None:  # type: ignore[no-untyped-def]
+def test_for_logistic_regression_the_blocks_are_a_quarter_of_d_squared_and_three_d(D, scales) -> None:
     """And the published share flips at D = 13, where D²/4 exceeds 3D: .0270 below, .9786 above."""
     f1, f2 = D * D / 4, 3.0 * D
     quadratic, linear = scales(D, 2.0, "logistic", alpha=0.3)
@@ -95,7 +95,7 @@ def test_for_logistic_regression_the_blocks_are_a_quarter_of_d_squared_and_three
     assert alpha == pytest.approx({3: 0.0270, 12: 0.0270, 13: 0.9786}[D], abs=6e-5)
 
 
-def test_beta_is_the_mirror_image_s_in_the_other_branch(scales) -> None:  # type: ignore[no-untyped-def]
+def test_beta_is_the_mirror_image_s_in_the_other_branch(scales) -> None:
     """ε₂/ε = β f2/(f2² + f1), which at β = f2 is the printed else-branch."""
     f1, f2 = 9.0, 18.0
     quadratic, linear = scales(6, model="logistic", alpha="paper", beta=5.0)
@@ -107,7 +107,7 @@ def test_beta_is_the_mirror_image_s_in_the_other_branch(scales) -> None:  # type
 
 @pytest.mark.parametrize("epsilon_1", [0.05, 0.9, 1.95])
 @pytest.mark.parametrize("alpha", ["opt", "paper", 0.5])
-def test_an_amount_for_the_quadratic_coefficients_goes_before_any_share(epsilon_1, alpha, scales) -> None:  # type: ignore[no-untyped-def]
+def test_an_amount_for_the_quadratic_coefficients_goes_before_any_share(epsilon_1, alpha, scales) -> None:
     """Their figures 3 and 4: ε₁ of ε on the axis."""
     quadratic, linear = scales(13, 2.0, alpha=alpha, epsilon_1=epsilon_1)
     assert quadratic == pytest.approx(338 / epsilon_1, rel=1e-12)
@@ -115,7 +115,7 @@ def test_an_amount_for_the_quadratic_coefficients_goes_before_any_share(epsilon_
 
 
 @pytest.mark.parametrize("epsilon_1", [2.0, 2.5])
-def test_an_amount_that_leaves_nothing_is_refused(epsilon_1, scales) -> None:  # type: ignore[no-untyped-def]
+def test_an_amount_that_leaves_nothing_is_refused(epsilon_1, scales) -> None:
     with pytest.raises(
         Refused, match=rf"The 'epsilon_1' option of dpba must be a float in the range \(0, 2\).* Got {epsilon_1:g} "
     ):
@@ -126,18 +126,18 @@ def test_an_amount_that_leaves_nothing_is_refused(epsilon_1, scales) -> None:  #
 
 @pytest.mark.parametrize("radius", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("D", [2, 13])
-def test_for_logistic_regression_the_optimal_ratio_does_the_least_damage(D, radius, scales) -> None:  # type: ignore[no-untyped-def]
+def test_for_logistic_regression_the_optimal_ratio_does_the_least_damage(D, radius, scales) -> None:
     """Against a fine grid, with the logistic twin of the joint supremum; ‖w‖ is guessed at 2 R."""
     ratio = np.geomspace(1e-4, 1e4, 200_001)
     linear = np.where(ratio <= D / 2, (D / (2 * np.sqrt(ratio)) + np.sqrt(ratio)) ** 2 / 2, D)
 
-    def damage(quadratic, other):  # type: ignore[no-untyped-def]
+    def damage(quadratic, other):
         return (2 * radius) ** 2 * (D + 3) / 4 * quadratic**2 + D / 4 * other**2
 
     assert damage(*scales(D, model="logistic", radius=radius)) == pytest.approx(damage(ratio * linear, linear).min(), rel=1e-6)
 
 
-def test_the_damage_is_the_mean_square_of_half_the_noise_s_gradient(make, curate, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_the_damage_is_the_mean_square_of_half_the_noise_s_gradient(make, curate, geometry, rows, repeated) -> None:
     """2 (R² (D + 3)/4 b_q² + D/4 b_l²) at any w of norm R: over 20,000 runs, to 5.5 standard errors. False alarm 1e-6."""
     D, generator = 4, np.random.default_rng(0)
     sample = repeated(rows(geometry(D), np.zeros((3, D)), np.zeros(3)), 20_000)
@@ -159,7 +159,7 @@ def test_the_damage_is_the_mean_square_of_half_the_noise_s_gradient(make, curate
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "elastic_net", "logistic"])
 @pytest.mark.parametrize("options", [{"alpha": "opt"}, {"alpha": 0.4}, {"epsilon_1": 1e13}], ids=str)
-def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, options, make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, options, make, curate, table) -> None:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (300, 4))
     target = "binary" if model == "logistic" else "real"

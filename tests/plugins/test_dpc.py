@@ -21,7 +21,7 @@ FM_OPTIONS = [
 
 
 @pytest.fixture
-def asked(make, curate):  # type: ignore[no-untyped-def]
+def asked(make, curate):
     """The fit, the answer and the query of a mechanism on some rows."""
 
     def of(sample: Any, name: str = "dpc", model: str = "linear", epsilon: float = 1.0, **options: Any) -> Any:
@@ -49,7 +49,7 @@ def two_scales(answer: Any, query: Polynomial, positions: Any) -> tuple[float, f
 
 
 @pytest.mark.parametrize("options", FM_OPTIONS, ids=lambda options: " ".join(options.values()))
-def test_with_gamma_one_it_is_fm_bit_for_bit(options, asked, repeated, make, table) -> None:  # type: ignore[no-untyped-def]
+def test_with_gamma_one_it_is_fm_bit_for_bit(options, asked, repeated, make, table) -> None:
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.uniform(-1, 1, (60, 3)), np.eye(3)[generator.integers(3, size=60)]])
     for target, model in (("real", "linear"), ("real", "ridge"), ("binary", "logistic")):
@@ -64,7 +64,7 @@ def test_with_gamma_one_it_is_fm_bit_for_bit(options, asked, repeated, make, tab
             np.testing.assert_array_equal(dpc.health["not_positive_definite"], fm.health["not_positive_definite"])
 
 
-def test_the_authors_split_is_the_one_their_program_ships(asked, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_the_authors_split_is_the_one_their_program_ships(asked, geometry, rows) -> None:
     """ε = 1, γ = 0.01, one of 13 columns: ε_n = 1.082, ε_s = 0.011, with β = k/d."""
     g = geometry(13)
     for loss, total in (("linear", 2 * 14**2), ("logistic", 13**2 / 4 + 39)):
@@ -80,7 +80,7 @@ def test_the_authors_split_is_the_one_their_program_ships(asked, geometry, rows)
 @pytest.mark.parametrize("D", [3, 13])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("gamma", [0.001, 0.3])
-def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, asked, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, asked, geometry, rows) -> None:
     """β = [(2Dk - k²) + 2k]/(D² + 2D), its logistic twin, and 1 - (D - k + 1)²/(D + 1)² with the tight bound."""
     shares = {
         ("linear", "paper"): (2 * D * k - k * k + 2 * k) / (D * D + 2 * D),
@@ -100,7 +100,7 @@ def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, asked, geometry, 
             assert sensitive == pytest.approx(ordinary / gamma, rel=1e-12)
 
 
-def test_a_one_hot_attribute_counts_as_one_with_the_tight_bound_and_as_its_columns_with_the_printed_one(asked, table) -> None:  # type: ignore[no-untyped-def]
+def test_a_one_hot_attribute_counts_as_one_with_the_tight_bound_and_as_its_columns_with_the_printed_one(asked, table) -> None:
     """M² + 4GM + 2G² with one group less; the printed count has D = 6 columns, 3 of them sensitive."""
     x = np.column_stack([np.zeros((6, 3)), np.eye(3)[[0, 1, 2, 0, 1, 2]]])
     rows = scale(table(x, np.zeros(6), (3,), sensitive=("g0",)), "box", False, "real")
@@ -110,7 +110,7 @@ def test_a_one_hot_attribute_counts_as_one_with_the_tight_bound_and_as_its_colum
         assert query.l1_bound(sensitivity) / ordinary == pytest.approx(1 / (1 - beta * 0.99), rel=1e-12)
 
 
-def test_k_of_d_is_not_taken_where_it_would_overspend(asked, table) -> None:  # type: ignore[no-untyped-def]
+def test_k_of_d_is_not_taken_where_it_would_overspend(asked, table) -> None:
     """Half of the columns, but less than half of the tight bound: the share it is."""
     x = np.column_stack([np.zeros((6, 3)), np.eye(3)[[0, 1, 2, 0, 1, 2]]])
     rows = scale(table(x, np.zeros(6), (3,), sensitive=("g0",)), "box", False, "real")
@@ -124,7 +124,7 @@ def test_k_of_d_is_not_taken_where_it_would_overspend(asked, table) -> None:  # 
     assert (scales[2] > scales[3]).all()
 
 
-def test_every_coefficient_has_the_noise_of_its_attributes(asked, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_every_coefficient_has_the_noise_of_its_attributes(asked, geometry, rows, repeated) -> None:
     """2 Σ|x| / b is exactly χ²(2 runs), coefficient by coefficient. False alarm 1e-6."""
     runs = 4_000
     sample = repeated(rows(geometry(3, intercept=True), np.zeros((4, 3)), np.zeros(4)), runs)
@@ -151,7 +151,7 @@ def test_every_coefficient_has_the_noise_of_its_attributes(asked, geometry, rows
 )
 def test_the_ridge_is_counted_at_the_ordinary_noise_unless_it_is_the_program_s(
     options, ridge_at, asked, geometry, rows, repeated
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (500, 3))
     sample = repeated(rows(geometry(3), x, np.tanh(x.sum(axis=1))), 200)
@@ -162,7 +162,7 @@ def test_the_ridge_is_counted_at_the_ordinary_noise_unless_it_is_the_program_s(
     np.testing.assert_allclose(fit.weights, expected.minimiser(), rtol=1e-6, atol=1e-9)
 
 
-def test_a_floor_stands_in_the_space_where_the_noise_is_even(asked, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_a_floor_stands_in_the_space_where_the_noise_is_even(asked, geometry, rows, repeated) -> None:
     """Columns times γ where they are sensitive: 2 std_off sqrt(D) of the ordinary noise there, and weights of a sane size."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (4_000, 3))
@@ -182,7 +182,7 @@ def test_a_floor_stands_in_the_space_where_the_noise_is_even(asked, geometry, ro
 
 
 @pytest.mark.parametrize("model", ["linear", "lasso", "elastic_net", "logistic"])
-def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, make, curate, table) -> None:
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.uniform(-1, 1, (400, 3)), np.eye(3)[generator.integers(3, size=400)]])
     target = "binary" if model == "logistic" else "real"
@@ -196,7 +196,7 @@ def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, make, curate,
         np.testing.assert_allclose(rows.x @ found, rows.x @ weights[0], rtol=0, atol=1e-6)
 
 
-def test_the_sensitive_attributes_are_the_dataset_s_unless_named(asked, table) -> None:  # type: ignore[no-untyped-def]
+def test_the_sensitive_attributes_are_the_dataset_s_unless_named(asked, table) -> None:
     rows = scale(table(np.zeros((4, 3)), np.zeros(4), sensitive=("x2",)), "box", True, "real")
     _, declared, query = asked(rows)
     _, named, _ = asked(rows, sensitive=("x0",))
@@ -205,7 +205,7 @@ def test_the_sensitive_attributes_are_the_dataset_s_unless_named(asked, table) -
     assert (declared.noise.scale != named.noise.scale).any()
 
 
-def test_without_a_sensitive_attribute_it_is_refused_in_a_sentence(make, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_without_a_sensitive_attribute_it_is_refused_in_a_sentence(make, geometry) -> None:
     g, linear = geometry(3), make("model", "linear")
     assert make("mechanism", "dpc").unsupported(linear, g) == (
         "dpc does not fit linear: the dataset declares no sensitive attribute. Name one with mechanism.sensitive=[...]. "
@@ -220,7 +220,7 @@ def test_without_a_sensitive_attribute_it_is_refused_in_a_sentence(make, geometr
     )
 
 
-def test_the_same_seed_gives_the_same_bits(asked, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_seed_gives_the_same_bits(asked, geometry, rows, repeated) -> None:
     sample = repeated(rows(geometry(3), np.ones((4, 3)), np.ones(4)), 5)
     weights = [asked(sample, sensitive=("x0",))[0].weights for _ in range(2)]
     np.testing.assert_array_equal(*weights)

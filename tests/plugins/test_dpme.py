@@ -25,10 +25,10 @@ FALSE_ALARM = 1e-6
 
 
 @pytest.fixture
-def rows(table):  # type: ignore[no-untyped-def]
+def rows(table):
     """200 rows of three columns (one of 3 levels) and a group of 3, for a model's kind of target."""
 
-    def drawn(target: str = "real", intercept: bool = True):  # type: ignore[no-untyped-def]
+    def drawn(target: str = "real", intercept: bool = True):
         generator = np.random.default_rng(0)
         x = np.column_stack(
             [generator.uniform(-1, 1, (200, 2)), generator.integers(-1, 2, 200), np.eye(3)[generator.integers(3, size=200)]]
@@ -40,7 +40,7 @@ def rows(table):  # type: ignore[no-untyped-def]
     return drawn
 
 
-def fitted(make, curate, sample, model, epsilon, **options):  # type: ignore[no-untyped-def]
+def fitted(make, curate, sample, model, epsilon, **options):
     curator = curate(sample, epsilon=epsilon)
     problem = model.prepare(curator)
     fit = make("mechanism", "dpme", **options).fit(curator, problem, Budget(epsilon, 1e-6, "pure"))
@@ -51,7 +51,7 @@ def fitted(make, curate, sample, model, epsilon, **options):  # type: ignore[no-
     ("bandwidth", "n", "attributes", "expected"),
     [("lei", 370_000, 5, 28), ("lei", 370_000, 14, 5), ("lei", 190_000, 11, 6), ("d+1", 370_000, 5, 7), ("d+1", 370_000, 14, 3)],
 )
-def test_the_bandwidth_is_the_published_one(bandwidth, n, attributes, expected, make, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_the_bandwidth_is_the_published_one(bandwidth, n, attributes, expected, make, geometry) -> None:
     """ALGORITHMS' figures: D' counts the target, and a one-hot group once."""
     mechanism = make("mechanism", "dpme", bandwidth=bandwidth)
     assert mechanism.bins(geometry(attributes - 1), n) == expected
@@ -60,7 +60,7 @@ def test_the_bandwidth_is_the_published_one(bandwidth, n, attributes, expected, 
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "elastic_net", "logistic", "robust"])
 @pytest.mark.parametrize("counts", ["clip", "threshold", "raw"])
-def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, model, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, model, rows, make, curate) -> None:
     """Predictions for the binned rows; least absolute deviations may have several minimisers, so there the error is compared."""
     built = make("model", model)
     mechanism = make("mechanism", "dpme", counts=counts, bandwidth=4)
@@ -85,7 +85,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, m
 @pytest.mark.parametrize("model", ["linear", "ridge"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("counts", ["clip", "threshold", "raw"])
-def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, rows, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, rows, make, curate, repeated) -> None:
     """From the counts on the tape, by plain matrices: clipped and thresholded ones weigh n in total, raw ones are as they are."""
     train, epsilon, runs, penalty = rows(intercept=intercept), 0.7, 8, 0.01 if model == "ridge" else 0.0
     built = make("model", model, intercept=intercept)
@@ -112,7 +112,7 @@ def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, r
     assert (fit.weights[0] != fit.weights[1]).all(), "every run has noise of its own"
 
 
-def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_cell(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_cell(rows, make, curate) -> None:
     """E max(Lap(2/ε), 0) = 1/ε, over 10⁵ empty cells. False alarm 1e-6."""
     train, epsilon = rows(), 0.25
     _, _, curator = fitted(make, curate, train, make("model", "linear"), epsilon, bandwidth=20)
@@ -124,7 +124,7 @@ def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_cell(rows, mak
     assert abs(empty.mean() - 1 / epsilon) < stats.norm.isf(FALSE_ALARM / 4) * deviation / np.sqrt(len(empty))
 
 
-def test_the_noise_is_laplace_of_two_over_epsilon_and_costs_the_budget(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_noise_is_laplace_of_two_over_epsilon_and_costs_the_budget(rows, make, curate) -> None:
     _, _, curator = fitted(make, curate, rows(), make("model", "linear"), 0.3, bandwidth=3)
     (answer,) = curator.tape
     assert (answer.noise.law.name, answer.noise.scale.tolist()) == ("laplace", [[2 / 0.3]])
@@ -132,7 +132,7 @@ def test_the_noise_is_laplace_of_two_over_epsilon_and_costs_the_budget(rows, mak
     assert curator.ledger.sound
 
 
-def test_a_run_without_any_positive_count_predicts_nothing_and_says_so(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_without_any_positive_count_predicts_nothing_and_says_so(rows, make, curate) -> None:
     """No count reaches a threshold of log(200)/ε = 10⁶ rows."""
     for model in ("linear", "logistic"):
         built = make("model", model)
@@ -148,7 +148,7 @@ def test_a_run_without_any_positive_count_predicts_nothing_and_says_so(rows, mak
         assert all(np.isfinite(fit.weights).all() for fit in found)
 
 
-def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) -> None:
     train = rows()
     for model in ("linear", "robust"):
         built = make("model", model)
@@ -161,7 +161,7 @@ def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) ->
             np.testing.assert_array_equal(alone.weights[0], together.weights[run])
 
 
-def test_cells_beyond_the_cap_are_coarsened_and_the_bins_recorded(make) -> None:  # type: ignore[no-untyped-def]
+def test_cells_beyond_the_cap_are_coarsened_and_the_bins_recorded(make) -> None:
     """On the wines, 12 axes: 3 bins by Lei's rule, 2 where 500,000 cells are allowed; both on the record."""
     for cap, bins in ((1_000_000, 3), (500_000, 2)):
         options = {**make("mechanism", "dpme").options(), "cells": cap}
@@ -182,7 +182,7 @@ def test_cells_beyond_the_cap_are_coarsened_and_the_bins_recorded(make) -> None:
         assert all(np.isfinite(value) for value in record.metrics.values())
 
 
-def test_what_has_no_grid_is_pruned_with_a_sentence(make, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_what_has_no_grid_is_pruned_with_a_sentence(make, geometry) -> None:
     mechanism, model = make("mechanism", "dpme"), make("model", "linear")
     assert "dataset.scaling must be box" in mechanism.unsupported(model, geometry(3, scaling="ball"))
     assert "make 2,097,152 cells, above mechanism.cells=1,000,000" in mechanism.unsupported(model, geometry(20))
@@ -193,7 +193,7 @@ def test_what_has_no_grid_is_pruned_with_a_sentence(make, geometry) -> None:  # 
             make("mechanism", "dpme", **{option: value})
 
 
-def test_all_runs_times_all_cells_are_never_in_memory(make, curate, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_all_runs_times_all_cells_are_never_in_memory(make, curate, geometry, rows, repeated) -> None:
     """10⁶ cells of 4 runs are 32 MB: blocks of 262,144 take a quarter of that with their products."""
     g = geometry(5)
 
@@ -211,7 +211,7 @@ def test_all_runs_times_all_cells_are_never_in_memory(make, curate, geometry, ro
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceeded(model, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceeded(model, rows, make, curate) -> None:
     built = make("model", model)
     train = rows(built.target)
     first, problem, curator = fitted(make, curate, train, built, 1.3, bandwidth=3)

@@ -28,7 +28,7 @@ def block_of(rows: Rows) -> Block:
 
 
 @pytest.fixture
-def people(table) -> Table:  # type: ignore[no-untyped-def]
+def people(table) -> Table:
     """300 rows of 3 numeric columns and two groups, the first one declared sensitive."""
     generator = np.random.default_rng(0)
     levels = [np.eye(size)[generator.integers(size, size=300)] for size in (3, 2)]
@@ -46,7 +46,7 @@ def fitted(rows: Rows, model: str, mechanism: Any, make: Any, epsilon: float = 2
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("left_out", LEFT_OUT)
-def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, people, make) -> None:  # type: ignore[no-untyped-def]
+def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, people, make) -> None:
     """Weights, status, health and ledger, in the box, where the other columns are scaled alike; every model the base fits."""
     names = LEFT_OUT[left_out]
     narrow = people.select([name for name in people.attributes if name not in names])
@@ -73,7 +73,7 @@ def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, peopl
     assert compared
 
 
-def test_without_a_base_it_is_least_squares_on_what_is_left(people, make) -> None:  # type: ignore[no-untyped-def]
+def test_without_a_base_it_is_least_squares_on_what_is_left(people, make) -> None:
     rows = scale(people, "ball", True, "real")
     fit, curator = fitted(rows, "linear", make("mechanism", "drop_sensitive"), make)
     assert not curator.ledger.total.private
@@ -86,7 +86,7 @@ def test_without_a_base_it_is_least_squares_on_what_is_left(people, make) -> Non
         assert (weights[[4, 5, 6]] == 0).all()
 
 
-def test_the_left_out_attribute_has_no_influence(people, make) -> None:  # type: ignore[no-untyped-def]
+def test_the_left_out_attribute_has_no_influence(people, make) -> None:
     """Other values of it, the same weights to the bit: dpc's do change."""
     rows = scale(people, "box", True, "real")
     shuffled = rows.z.copy()
@@ -97,12 +97,12 @@ def test_the_left_out_attribute_has_no_influence(people, make) -> None:  # type:
         assert (weights[0] == weights[1]).all() == same
 
 
-def test_its_budget_is_counted_as_its_base_s(make) -> None:  # type: ignore[no-untyped-def]
+def test_its_budget_is_counted_as_its_base_s(make) -> None:
     for base in BASES:
         assert make("mechanism", "drop_sensitive", base=base).counted() == make("mechanism", base).counted()
 
 
-def test_it_says_why_it_cannot_fit(people, geometry, make) -> None:  # type: ignore[no-untyped-def]
+def test_it_says_why_it_cannot_fit(people, geometry, make) -> None:
     g = scale(people, "box", False, "real").geometry
     linear, robust = make("model", "linear"), make("model", "robust")
     sentences = {
@@ -124,7 +124,7 @@ def test_it_says_why_it_cannot_fit(people, geometry, make) -> None:  # type: ign
 
 
 @pytest.mark.parametrize("name", ["x1", "x4"])
-def test_a_single_level_can_be_left_out_where_columns_are_the_attributes(name, geometry, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_single_level_can_be_left_out_where_columns_are_the_attributes(name, geometry, make) -> None:
     """What is left of the group is still a group: at most one 1 a row."""
     g = geometry(2, (3,)).without([name])
     assert g.groups == (((1, 2, 3),) if name == "x1" else ((2, 3),))

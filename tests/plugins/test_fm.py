@@ -10,7 +10,7 @@ from dpbench.data.scaling import scale
 from dpbench.privacy.quadratic import Quadratic
 
 
-def test_zhang_s_toy_example_is_the_printed_polynomial(make, curate, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_zhang_s_toy_example_is_the_printed_polynomial(make, curate, geometry, rows) -> None:
     """Zhang et al. 2012, section 4.2: f(ω) = 2.06 ω² - 2.34 ω + 1.25 with ω* = 117/206, and Δ = 8."""
     points = rows(geometry(1), [[1], [0.9], [-0.5]], [0.4, 0.3, -1])
     sample = WholeSample(points)
@@ -27,14 +27,14 @@ def test_zhang_s_toy_example_is_the_printed_polynomial(make, curate, geometry, r
 
 
 @pytest.fixture
-def noisy(geometry, rows, repeated):  # type: ignore[no-untyped-def]
+def noisy(geometry, rows, repeated):
     """2,000 runs on 40 rows of 2 columns: little data, so that objectives are often unbounded."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (40, 2))
     return repeated(rows(geometry(2), x, np.tanh(x.sum(axis=1))), 2_000)
 
 
-def fitted(sample, make, curate, epsilon, **options):  # type: ignore[no-untyped-def]
+def fitted(sample, make, curate, epsilon, **options):
     curator = curate(sample, epsilon=epsilon)
     problem = make("model", "linear", intercept=False).prepare(curator)
     fit = make("mechanism", "fm", **options).fit(curator, problem, curator.ledger.budget)
@@ -44,7 +44,7 @@ def fitted(sample, make, curate, epsilon, **options):  # type: ignore[no-untyped
 
 
 @pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
-def test_drawn_until_bounded_every_objective_is_positive_definite(convention, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_drawn_until_bounded_every_objective_is_positive_definite(convention, noisy, make, curate) -> None:
     fit, objective, _ = fitted(noisy, make, curate, 1.0, until_bounded=True, convention=convention)
     assert (np.linalg.eigvalsh(objective.matrix)[:, 0] > 0).all()
     assert set(fit.status) == {"ok"}
@@ -58,7 +58,7 @@ def test_drawn_until_bounded_every_objective_is_positive_definite(convention, no
     assert (fit.weights[~bounded] != released.weights[~bounded]).all()
 
 
-def test_drawn_until_bounded_answers_follow_the_conditional_law(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_drawn_until_bounded_answers_follow_the_conditional_law(noisy, make, curate) -> None:
     """Against plain rejection: the 5 means over 2,000 runs, within 5.5 standard errors. False alarm 1e-6."""
     _, _, answer = fitted(noisy, make, curate, 1.0, until_bounded=True)
     _, _, plain = fitted(noisy, make, curate, 0.5)
@@ -71,7 +71,7 @@ def test_drawn_until_bounded_answers_follow_the_conditional_law(noisy, make, cur
     assert (np.abs(answer.noisy.mean(axis=0) - plain.noisy.mean(axis=0)) > 5.5 * error)[[0, 2]].all(), "conditioning is visible"
 
 
-def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(make, curate, table) -> None:
     """Where the noise drowns in rounding, the flat direction of a duplicate column never becomes positive definite."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (200, 2))
@@ -81,8 +81,8 @@ def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(m
     tries = 0
     until = curator.until
 
-    def counted(query, noise, accept, max_tries=None):  # type: ignore[no-untyped-def]
-        def counting(run, answer):  # type: ignore[no-untyped-def]
+    def counted(query, noise, accept, max_tries=None):
+        def counting(run, answer):
             nonlocal tries
             tries += 1
             assert tries < 1_000, "it would never end"
@@ -105,7 +105,7 @@ def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(m
         ("floor", "monomial", 0.0),
     ],
 )
-def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, ridge, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, ridge, noisy, make, curate) -> None:
     """λ = 4 sqrt(2) Δ/ε (the program: 5), then trimming; the floor is 2 std_off sqrt(D), without a ridge."""
     fit, objective, answer = fitted(noisy, make, curate, 2.0, repair=repair, convention=convention)
     b = 2 * 3**2 / 2.0
@@ -122,7 +122,7 @@ def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, rid
     np.testing.assert_array_equal(fit.health["not_positive_definite"], ~objective.positive_definite)
 
 
-def test_the_ridge_option_counts_standard_deviations(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_ridge_option_counts_standard_deviations(noisy, make, curate) -> None:
     fit, objective, answer = fitted(noisy, make, curate, 2.0, ridge=11.0)
     ridged = objective.ridged(11 * 2**0.5 * answer.noise.scale[0, 0])
     np.testing.assert_allclose(fit.weights, ridged.trimmed().minimiser(), rtol=1e-7)
@@ -131,7 +131,7 @@ def test_the_ridge_option_counts_standard_deviations(noisy, make, curate) -> Non
 @pytest.mark.parametrize(("model", "radius"), [("linear", 10.0), ("linear", 0.5), ("ridge", 3.0)])
 def test_without_repair_an_unbounded_objective_is_minimised_within_the_radius_and_called_diverged(
     model, radius, noisy, make, curate
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """Against 4,000 points of the circle on which the least value lies; bounded runs are left alone, wherever they end."""
     curator = curate(noisy, epsilon=0.5)
     problem = make("model", model, intercept=False).prepare(curator)
@@ -155,7 +155,7 @@ def test_without_repair_an_unbounded_objective_is_minimised_within_the_radius_an
 @pytest.mark.parametrize("model", ["lasso", "elastic_net"])
 def test_without_repair_an_absolute_penalty_gets_the_least_ridge_that_keeps_it_within_the_radius(
     model, noisy, make, curate
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """f + μ‖w‖² is optimal at w for one μ, and either w lies on the sphere or μ = -λ_min makes the objective just convex."""
     sample, radius, penalty = type(noisy)(noisy.rows(0), 16), 1.0, 0.2
     curator = curate(sample, epsilon=0.5)
@@ -180,13 +180,13 @@ def test_without_repair_an_absolute_penalty_gets_the_least_ridge_that_keeps_it_w
     assert 0 < np.mean(on_the_sphere) < 1, "the test needs both kinds"
 
 
-def test_a_repaired_objective_is_never_called_diverged(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_repaired_objective_is_never_called_diverged(noisy, make, curate) -> None:
     _, objective, _ = fitted(noisy, make, curate, 0.5, ridge=0.0, repair="none")
     repaired, _, _ = fitted(noisy, make, curate, 0.5, ridge=0.0, repair="trim")
     np.testing.assert_array_equal(repaired.status == "repaired", ~objective.positive_definite)
 
 
-def test_a_capped_loop_ends_within_the_radius(noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_capped_loop_ends_within_the_radius(noisy, make, curate) -> None:
     fit, objective, _ = fitted(noisy, make, curate, 0.5, until_bounded=True, max_tries=1, radius=2.0)
     diverged = fit.status == "diverged"
     np.testing.assert_array_equal(diverged, ~objective.bounded)
@@ -196,7 +196,7 @@ def test_a_capped_loop_ends_within_the_radius(noisy, make, curate) -> None:  # t
 
 @pytest.mark.parametrize("repair", ["trim", "floor"])
 @pytest.mark.parametrize(("model", "absolute"), [("lasso", 0.6), ("elastic_net", 0.3)])
-def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(model, absolute, repair, noisy, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(model, absolute, repair, noisy, make, curate) -> None:
     """Optimality: the smooth part's slope is n λ(1 - α) against the sign of a weight, and no larger where the weight is 0."""
     sample = type(noisy)(noisy.rows(0), 60)
     curator = curate(sample, epsilon=20.0)
@@ -218,7 +218,7 @@ def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(model,
 @pytest.mark.parametrize(
     "options", [{}, {"convention": "matrix", "sensitivity": "tight"}, {"convention": "code", "repair": "floor"}]
 )
-def test_logistic_regression_is_minimised_by_its_truncation(options, make, curate, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_logistic_regression_is_minimised_by_its_truncation(options, make, curate, geometry, rows, repeated) -> None:
     """M = X'X/8 and c = X'(½ - y) with the noise of D²/4 + 3D, or of the supremum."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (2_000, 3))
@@ -243,7 +243,7 @@ def test_logistic_regression_is_minimised_by_its_truncation(options, make, curat
 
 @pytest.mark.parametrize("model", ["linear", "ridge"])
 @pytest.mark.parametrize("options", [{"repair": "trim"}, {"repair": "floor"}, {"convention": "matrix"}])
-def test_permuting_features_permutes_the_exact_part_and_the_limit(model, options, make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_permuting_features_permutes_the_exact_part_and_the_limit(model, options, make, curate, table) -> None:
     """Noise belongs to positions, so weights permute where the noise vanishes."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (300, 5))

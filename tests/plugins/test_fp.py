@@ -21,10 +21,10 @@ from dpbench.privacy.replay import ReplayCurator, Violation
 
 
 @pytest.fixture
-def rows(table):  # type: ignore[no-untyped-def]
+def rows(table):
     """300 rows of four columns and a group of 3, for a model's kind of target."""
 
-    def drawn(target: str = "real", count: int = 300, spread: float = 1.0):  # type: ignore[no-untyped-def]
+    def drawn(target: str = "real", count: int = 300, spread: float = 1.0):
         generator = np.random.default_rng(0)
         x = np.column_stack([spread * generator.uniform(-1, 1, (count, 4)), np.eye(3)[generator.integers(3, size=count)]])
         y = np.clip(np.tanh(x @ [1, -0.5, 0.3, 0.1, 0.4, 0, -0.2]) + 0.4 * generator.normal(size=count), -1, 1)
@@ -33,7 +33,7 @@ def rows(table):  # type: ignore[no-untyped-def]
     return drawn
 
 
-def fitted(make, curate, sample, model, epsilon, **options):  # type: ignore[no-untyped-def]
+def fitted(make, curate, sample, model, epsilon, **options):
     curator = curate(sample, epsilon=epsilon)
     problem = model.prepare(curator)
     fit = make("mechanism", "fp", **options).fit(curator, problem, Budget(epsilon, 1e-6, "pure"))
@@ -41,7 +41,7 @@ def fitted(make, curate, sample, model, epsilon, **options):  # type: ignore[no-
 
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "elastic_net", "logistic", "robust"])
-def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(model, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(model, rows, make, curate) -> None:
     """Predictions for the binned rows; least absolute deviations may have several minimisers, so there the error is compared."""
     built = make("model", model)
     train = rows(built.target)
@@ -58,7 +58,7 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(model, ro
     assert fit.notes == {"threshold": 1, "size": 300, "cells": grid.size}
 
 
-def test_more_bins_bring_it_to_the_regression_on_the_rows(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_more_bins_bring_it_to_the_regression_on_the_rows(rows, make, curate) -> None:
     train, built = rows(), make("model", "linear")
     exact = built.prepare(curate(train)).exact(WholeSample(train)).weights[0]
     errors = [
@@ -70,7 +70,7 @@ def test_more_bins_bring_it_to_the_regression_on_the_rows(rows, make, curate) ->
 
 
 @pytest.mark.parametrize("model", ["linear", "ridge"])
-def test_the_weights_are_the_fit_of_the_summary(model, rows, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_the_weights_are_the_fit_of_the_summary(model, rows, make, curate, repeated) -> None:
     """From the tape, by plain matrices: the summary's weights make n in total."""
     train, runs, penalty = rows(spread=0.2), 6, 0.01 if model == "ridge" else 0.0
     fit, _, curator = fitted(make, curate, repeated(train, runs), make("model", model), 2.0, bins=4, size=60)
@@ -84,7 +84,7 @@ def test_the_weights_are_the_fit_of_the_summary(model, rows, make, curate, repea
     assert len({tuple(weights) for weights in fit.weights}) == runs
 
 
-def test_an_iterative_fit_meets_weights_of_n_in_total(rows, make, curate, repeated, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_an_iterative_fit_meets_weights_of_n_in_total(rows, make, curate, repeated, monkeypatch) -> None:
     """A model with a penalty beside the mean loss counts on it."""
     built, train, totals = make("model", "logistic"), rows("binary", spread=0.2), []
     curator = curate(repeated(train, 3), epsilon=2.0)
@@ -94,7 +94,7 @@ def test_an_iterative_fit_meets_weights_of_n_in_total(rows, make, curate, repeat
     assert totals == [pytest.approx(300)] * 3
 
 
-def test_the_noise_is_geometric_of_two_over_epsilon_and_costs_the_budget(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_noise_is_geometric_of_two_over_epsilon_and_costs_the_budget(rows, make, curate) -> None:
     _, _, curator = fitted(make, curate, rows(), make("model", "linear"), 0.3)
     (answer,) = curator.tape
     assert (answer.noise.law.name, answer.noise.scale.tolist()) == ("geometric", [[2 / 0.3]])
@@ -104,7 +104,7 @@ def test_the_noise_is_geometric_of_two_over_epsilon_and_costs_the_budget(rows, m
     assert curator.ledger.sound
 
 
-def test_threshold_and_size_are_public(rows, make, curate, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_threshold_and_size_are_public(rows, make, curate, geometry) -> None:
     """They follow from n, ε and the grid: other rows, other cells in use, the same numbers."""
     built = make("model", "linear")
     train = rows()
@@ -122,7 +122,7 @@ def test_threshold_and_size_are_public(rows, make, curate, geometry) -> None:  #
         assert first.notes["threshold"] == least
 
 
-def test_a_run_without_any_cell_predicts_nothing_and_says_so(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_without_any_cell_predicts_nothing_and_says_so(rows, make, curate) -> None:
     for model in ("linear", "logistic"):
         built = make("model", model)
         fit, _, _ = fitted(make, curate, rows(built.target), built, 1.0, threshold=2_000)
@@ -130,7 +130,7 @@ def test_a_run_without_any_cell_predicts_nothing_and_says_so(rows, make, curate)
         assert fit.status.tolist() == ["repaired"]
 
 
-def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) -> None:
     for model in ("linear", "robust"):
         built = make("model", model)
         train = rows(built.target, spread=0.2)
@@ -141,7 +141,7 @@ def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) ->
             np.testing.assert_array_equal(alone.weights[0], together.weights[run])
 
 
-def test_a_domain_too_large_to_enumerate_is_fitted(make, curate, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_a_domain_too_large_to_enumerate_is_fitted(make, curate, geometry) -> None:
     """4^301 cells; with vanishing noise, least squares on the binned rows."""
     g = geometry(300, intercept=True)
     generator = np.random.default_rng(0)
@@ -157,7 +157,7 @@ def test_a_domain_too_large_to_enumerate_is_fitted(make, curate, geometry) -> No
     np.testing.assert_allclose(fit.weights, exact, atol=1e-8)
 
 
-def test_threshold_size_and_cells_are_on_the_record(make) -> None:  # type: ignore[no-untyped-def]
+def test_threshold_size_and_cells_are_on_the_record(make) -> None:
     cell = Cell(
         ComponentChoice("fp", make("mechanism", "fp").options()),
         ComponentChoice("linear", make("model", "linear").options()),
@@ -175,7 +175,7 @@ def test_threshold_size_and_cells_are_on_the_record(make) -> None:  # type: igno
     assert all(np.isfinite(value) for value in record.metrics.values())
 
 
-def test_what_it_cannot_hold_is_refused_in_a_sentence(rows, make, curate, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_what_it_cannot_hold_is_refused_in_a_sentence(rows, make, curate, geometry) -> None:
     built = make("model", "linear")
     assert "dataset.scaling must be box" in make("mechanism", "fp").unsupported(built, geometry(3, scaling="ball"))
     assert make("mechanism", "fp").unsupported(built, geometry(2_000)) is None
@@ -188,7 +188,7 @@ def test_what_it_cannot_hold_is_refused_in_a_sentence(rows, make, curate, geomet
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceeded(model, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceeded(model, rows, make, curate) -> None:
     built = make("model", model)
     train = rows(built.target)
     first, problem, curator = fitted(make, curate, train, built, 1.3, size=50)

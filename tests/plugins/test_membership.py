@@ -60,7 +60,7 @@ def records(*overrides: str) -> list[FinishedCell]:
     parts = [part for unit in found.units() for part in run_unit(unit)]
     cells = {one.cell.key: one for one in found.to_run if one.cell is not None}
     assert [part.error for part in parts] == [""] * len(parts)
-    return [record_of(cells[part.key].cell, [part], {}, {}, "rmse") for part in parts]  # type: ignore[arg-type]
+    return [record_of(cells[part.key].cell, [part], {}, {}, "rmse") for part in parts]
 
 
 def upper(record: FinishedCell, name: str) -> float:

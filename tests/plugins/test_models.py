@@ -1,104 +1,64 @@
-"""The models: their exact fits, their scores, their penalties."""
+"""Laws that every model obeys, whatever it minimises."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import scale
-from dpbench.data.splits import Splits
+from dpbench.data.scaling import Rows, scale
+from dpbench.data.table import Table
+from dpbench.registry.lookup import registry
+
+MODELS = registry().names("model")
 
 
 @pytest.fixture
-def block(table) -> Block:  # type: ignore[no-untyped-def]
-    generator = np.random.default_rng(0)
-    x = np.column_stack([generator.uniform(-1, 1, (203, 4)), np.eye(3)[generator.integers(3, size=203)]])
-    rows = scale(table(x, np.tanh(x[:, 0] - x[:, 5] + 0.1 * generator.normal(size=203)), (3,)), "box", True, "real")
-    splits = Splits(repeats=2, folds=4)
-    return Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), range(2), splits.parts, splits.tests)
+def drawn(table: Callable[..., Table]) -> Callable[[str], Rows]:
+    """120 rows of 4 columns with a real or a binary target."""
+
+    def rows(target: str) -> Rows:
+        generator = np.random.default_rng(2)
+        x = generator.uniform(-1, 1, (120, 4))
+        y = np.tanh(x[:, 0] - x[:, 2] + 0.4 * generator.normal(size=120))
+        return scale(table(x, y, threshold=0.1), "box", True, target)
+
+    return rows
 
 
-def test_scores_are_those_of_the_predictions(block, make, curate) -> None:  # type: ignore[no-untyped-def]
-    problem = make("model", "linear").prepare(curate(block.train, runs=block.runs))
-    weights = problem.exact(block.train).weights + 0.1
-    scores = problem.score(weights, block.test)
-    for run in range(block.test.runs):
-        test = block.test.rows(run)
-        residual = test.y - problem.predict(test.x, weights[run])
-        assert scores["mse"][run] == pytest.approx(np.mean(residual**2), rel=1e-12)
-        assert scores["rmse"][run] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=1e-12)
-        assert scores["r2"][run] == pytest.approx(1 - np.mean(residual**2) / np.var(test.y), rel=1e-10)
+@pytest.mark.parametrize("name", MODELS)
+def test_the_fit_of_a_batch_is_the_fits_of_its_runs(name, drawn, split, make, curate) -> None:
+    model = make("model", name)
+    block: Block = split(drawn(model.target))
+    problem = model.prepare(curate(block.train, runs=block.runs))
+    together = problem.exact(block.train)
+    assert set(together.status) == {"ok"}
+    for run in range(block.train.runs):
+        single = problem.one(run).exact(block.train.one(run))
+        np.testing.assert_array_equal(single.weights, together.weights[run : run + 1])
 
 
-def test_the_reference_predicts_the_training_mean(block, make, curate) -> None:  # type: ignore[no-untyped-def]
-    problem = make("model", "linear").prepare(curate(block.train, runs=block.runs))
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_and_references_have_the_same_names_and_the_primary_metric(name, drawn, split, make, curate) -> None:
+    model = make("model", name)
+    block = split(drawn(model.target))
+    problem = model.prepare(curate(block.train, runs=block.runs))
+    scores = problem.score(problem.exact(block.train).weights, block.test)
     reference = problem.reference(block.train, block.test)
-    for run in range(block.test.runs):
-        test, mean = block.test.rows(run), block.train.rows(run).y.mean()
-        assert reference["mse"][run] == pytest.approx(np.mean((test.y - mean) ** 2), rel=1e-12)
+    assert scores.keys() == reference.keys()
+    assert (scores[model.primary] < reference[model.primary]).all(), "smaller is better, and the fit is better than the mean"
 
 
-def test_rmse_in_the_target_s_unit_is_half_its_range_as_large(make, curate) -> None:  # type: ignore[no-untyped-def]
-    wine = make("dataset", "wine").table(np.random.default_rng(0))
-    small = replace(wine, features=wine.features[:300], response=wine.response[:300])
-    rows = scale(small, "box", True, "real")
-    sample = WholeSample(rows)
-    problem = make("model", "linear").prepare(curate(rows))
-    weights = problem.exact(sample).weights
-    scores = problem.score(weights, sample)
-    middle, half = (wine.target.high + wine.target.low) / 2, (wine.target.high - wine.target.low) / 2
-    raw = small.response - (problem.predict(rows.x, weights[0]) * half + middle)
-    assert scores["rmse_raw"][0] == pytest.approx(np.sqrt(np.mean(raw**2)), rel=1e-4)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-def test_ridge_is_its_closed_form_and_leaves_the_intercept_alone(intercept, make, curate, table) -> None:  # type: ignore[no-untyped-def]
-    generator = np.random.default_rng(1)
-    x = generator.uniform(-1, 1, (100, 3))
-    rows = scale(table(x, np.clip(0.5 + 0.3 * x[:, 0], -1, 1)), "box", intercept, "real")
-    penalty = np.diag([0.0, 1, 1, 1][-rows.x.shape[1] :] if intercept else [1.0, 1, 1])
-    for weight in (0.0, 0.01, 1e6):
-        problem = make("model", "ridge", penalty=weight, intercept=intercept).prepare(curate(rows))
-        expected = np.linalg.solve(rows.x.T @ rows.x + rows.n * weight * penalty, rows.x.T @ rows.y)
-        np.testing.assert_allclose(problem.exact(WholeSample(rows)).weights[0], expected, rtol=1e-9, atol=1e-12)
-    if intercept:
-        assert expected[0] == pytest.approx(rows.y.mean(), abs=1e-4), "all weight on the intercept"
-
-
-def test_a_penalty_of_zero_is_the_linear_model_to_the_bit(block, make, curate) -> None:  # type: ignore[no-untyped-def]
-    curator = curate(block.train, runs=block.runs)
-    linear = make("model", "linear").prepare(curator)
-    ridge = make("model", "ridge", penalty=0.0).prepare(curator)
-    np.testing.assert_array_equal(linear.exact(block.train).weights, ridge.exact(block.train).weights)
-
-
-def test_weighted_rows_count_as_often_as_their_weight(make, curate, table) -> None:  # type: ignore[no-untyped-def]
-    generator = np.random.default_rng(1)
-    x = generator.uniform(-1, 1, (50, 2))
-    rows = scale(table(x, np.tanh(x[:, 0])), "box", True, "real")
-    problem = make("model", "linear").prepare(curate(rows))
-    weight = generator.integers(0, 4, 50)
-    x, y = np.repeat(rows.x, weight, axis=0), np.repeat(rows.y, weight)
-    expected = np.linalg.lstsq(x, y, rcond=None)[0]
-    np.testing.assert_allclose(problem.weighted(rows.x, rows.y, weight.astype(float)), expected, rtol=1e-9)
-
-
-def test_gradient_and_curvature_are_the_loss_s_derivatives(make, curate, table) -> None:  # type: ignore[no-untyped-def]
-    generator = np.random.default_rng(1)
-    x = generator.uniform(-1, 1, (20, 3))
-    rows = scale(table(x, np.tanh(x[:, 0])), "box", True, "real")
-    problem = make("model", "linear").prepare(curate(rows))
-    w, step = generator.normal(size=4), 1e-4
-    score = rows.x @ w
-
-    def loss(moved: np.ndarray) -> np.ndarray:
-        return np.asarray((rows.y - moved) ** 2)
-
-    first = (loss(score + step) - loss(score - step)) / (2 * step)
-    second = (loss(score + step) - 2 * loss(score) + loss(score - step)) / step**2
-    np.testing.assert_allclose(problem.gradient(rows.x, rows.y, w), first, atol=1e-7)
-    np.testing.assert_allclose(problem.curvature(rows.x, rows.y, w), second, atol=1e-6)
+@pytest.mark.parametrize("name", [name for name in MODELS if "weighted" in registry().get("model", name).provides])
+def test_weighted_rows_count_as_often_as_their_weight(name, drawn, make, curate) -> None:
+    """The weights add up to n, because a penalty is multiplied by n."""
+    model = make("model", name)
+    rows = drawn(model.target)
+    weight = np.bincount(np.random.default_rng(0).integers(rows.n, size=rows.n), minlength=rows.n)
+    counted = Rows(np.repeat(rows.z, weight, axis=0), rows.geometry)
+    expected = model.prepare(curate(counted)).exact(WholeSample(counted)).weights[0]
+    weights = model.prepare(curate(rows)).weighted(rows.x, rows.y, weight.astype(float))
+    np.testing.assert_allclose(rows.x @ weights, rows.x @ expected, atol=1e-5)

@@ -33,7 +33,7 @@ class Asked:
 
 
 @pytest.fixture
-def asked(make):  # type: ignore[no-untyped-def]
+def asked(make):
     """What privr asks of a sample, and what it makes of it."""
 
     def of(sample: Any, runs: Any = None, model: str = "linear", epsilon: float = 1.0, seed: int = 0, **options: Any) -> Asked:
@@ -43,7 +43,7 @@ def asked(make):  # type: ignore[no-untyped-def]
         problem = make("model", model, intercept=curator.geometry.intercept).prepare(curator)
         queries: list[Any] = []
         release = curator.release
-        curator.release = lambda query, noise: (queries.append(query), release(query, noise))[1]  # type: ignore[method-assign]
+        curator.release = lambda query, noise: (queries.append(query), release(query, noise))[1]
         fit = make("mechanism", "privr", **options).fit(curator, problem, budget)
         assert [answer.query for answer in curator.tape] == ["relevance objective", "relevance", "objective"]
         return Asked(fit, *curator.tape, curator, problem, queries)
@@ -58,19 +58,19 @@ def block_of(rows: Rows, repeats: int = 4, folds: int = 3) -> Block:
 
 
 @pytest.fixture
-def block(table) -> Block:  # type: ignore[no-untyped-def]
+def block(table) -> Block:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (900, 4))
     return block_of(scale(table(x, np.tanh(2 * x[:, 0] - x[:, 2]), threshold=0.0), "box", True, "real"))
 
 
 @pytest.fixture
-def zeros(geometry, rows, repeated):  # type: ignore[no-untyped-def]
+def zeros(geometry, rows, repeated):
     """Many runs of rows that are all zero: two columns, whose relevance is zero but for its noise."""
     return repeated(rows(geometry(2), np.zeros((40, 2)), np.zeros(40)), 3_000)
 
 
-def test_the_budget_is_spent_on_three_answers(block, asked) -> None:  # type: ignore[no-untyped-def]
+def test_the_budget_is_spent_on_three_answers(block, asked) -> None:
     """0.9 ρε, 0.1 ρε, (1 - ρ)ε."""
     for rho, epsilon in ((0.3, 1.0), (0.2, 7.0), (0.77, 0.013)):
         found = asked(block.train, block.runs, epsilon=epsilon, rho=rho)
@@ -80,7 +80,7 @@ def test_the_budget_is_spent_on_three_answers(block, asked) -> None:  # type: ig
         assert found.curator.ledger.sound
 
 
-def test_the_first_weights_are_tight_fm_s_and_each_run_s_rows_are_shared_out_by_them(block, asked, make) -> None:  # type: ignore[no-untyped-def]
+def test_the_first_weights_are_tight_fm_s_and_each_run_s_rows_are_shared_out_by_them(block, asked, make) -> None:
     """R_j of run r: mean over its rows of |x_j w_j| / Σ|x_k w_k|, the intercept among them."""
     found = asked(block.train, block.runs, epsilon=3.0)
     noisy = found.problem.polynomial().quadratic(found.first.noisy, block.train.n)
@@ -97,7 +97,7 @@ def test_the_first_weights_are_tight_fm_s_and_each_run_s_rows_are_shared_out_by_
     assert found.relevance.noise.scale == pytest.approx(2 / (0.1 * 0.3 * 3.0))
 
 
-def test_the_two_objectives_have_streams_of_their_own(block, asked) -> None:  # type: ignore[no-untyped-def]
+def test_the_two_objectives_have_streams_of_their_own(block, asked) -> None:
     found = asked(block.train, block.runs)
     first = (found.first.noisy - found.first.exact) / found.first.noise.scale
     last = (found.last.noisy - found.last.exact) / found.last.noise.scale
@@ -106,7 +106,7 @@ def test_the_two_objectives_have_streams_of_their_own(block, asked) -> None:  # 
 
 @pytest.mark.parametrize(("rule", "floor"), [("proportional", 0.1), ("proportional", 0.9), ("threshold", 0.1)])
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_scales_follow_relevance_by_the_rescaled_bound(rule, floor, model, asked, table) -> None:  # type: ignore[no-untyped-def]
+def test_scales_follow_relevance_by_the_rescaled_bound(rule, floor, model, asked, table) -> None:
     """β by hand from the noisy relevance; b = (Σq + 1)²/((1 - ρ)ε), logistic (Σq + 2)²/8; b/(q_j q_k) and b/q_j, run by run."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (900, 4))
@@ -130,13 +130,13 @@ def test_scales_follow_relevance_by_the_rescaled_bound(rule, floor, model, asked
     assert rule == "threshold" or np.ptp(scales, axis=0).min() > 0, "the test needs runs of different relevance"
 
 
-def test_what_is_relevant_gets_less_noise(block, asked) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_relevant_gets_less_noise(block, asked) -> None:
     """y depends on columns 1 and 3 of the design: their linear coefficients, against those of 2 and 4."""
     linear = asked(block.train, block.runs, epsilon=100.0).last.noise.scale[:, -5:]
     assert (linear[:, [1, 3]].max(axis=1) < linear[:, [2, 4]].min(axis=1)).all()
 
 
-def test_each_run_s_noise_has_its_own_scales(zeros, asked) -> None:  # type: ignore[no-untyped-def]
+def test_each_run_s_noise_has_its_own_scales(zeros, asked) -> None:
     """2 Σ|x| / b over runs is exactly χ²(2 runs), coefficient by coefficient, in all three answers. False alarm 1e-6."""
     found = asked(zeros)
     answers = (found.first, found.relevance, found.last)
@@ -148,7 +148,7 @@ def test_each_run_s_noise_has_its_own_scales(zeros, asked) -> None:  # type: ign
 
 
 @pytest.mark.parametrize("rule", ["proportional", "threshold"])
-def test_with_equal_relevance_it_is_tight_fm(rule, zeros, asked, make) -> None:  # type: ignore[no-untyped-def]
+def test_with_equal_relevance_it_is_tight_fm(rule, zeros, asked, make) -> None:
     """Runs in which noise left no relevance at all, or (threshold) none or both above one half: fm at (1 - ρ)ε, to rounding."""
     found = asked(zeros, rule=rule)
     relevance = found.relevance.noisy / 40
@@ -164,7 +164,7 @@ def test_with_equal_relevance_it_is_tight_fm(rule, zeros, asked, make) -> None: 
     assert (np.abs(found.fit.weights[~equal] - fm.weights[~equal]) > 1e-9).any(axis=1).all()
 
 
-def test_a_row_without_scores_adds_nothing(asked, geometry, rows, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_a_row_without_scores_adds_nothing(asked, geometry, rows, repeated) -> None:
     x = np.zeros((40, 2))
     x[:10] = [1, 0]
     found = asked(repeated(rows(geometry(2), x, np.zeros(40)), 2))
@@ -173,7 +173,7 @@ def test_a_row_without_scores_adds_nothing(asked, geometry, rows, repeated) -> N
 
 def test_replacing_a_row_moves_the_relevance_by_two_at_most_and_attains_it(
     asked, geometry, rows, repeated, adversary_rows
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """(1, 0, 0) against (0, 1, 0) moves the sum by 2, the declared sensitivity; no pair of rows by more."""
     g = geometry(3)
     found = asked(repeated(rows(g, np.ones((4, 3)), np.ones(4)), 1))
@@ -194,7 +194,7 @@ def adversary_rows() -> np.ndarray:
     return np.random.default_rng(0).choice([-1, 0, 0, 1, 0.3], (2, 5_000, 3))
 
 
-def test_ridge_and_trimming_act_on_the_rescaled_weights(block, asked) -> None:  # type: ignore[no-untyped-def]
+def test_ridge_and_trimming_act_on_the_rescaled_weights(block, asked) -> None:
     """w_j = q_j u_j, with 4 sqrt(2) b on u's diagonal; minimisers where nothing was trimmed."""
     found = asked(block.train, block.runs, epsilon=12.0)
     query = found.problem.polynomial()
@@ -215,7 +215,7 @@ def test_ridge_and_trimming_act_on_the_rescaled_weights(block, asked) -> None:  
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "elastic_net", "logistic"])
 @pytest.mark.parametrize("scaling", ["box", "ball"])
-def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, scaling, make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, scaling, make, curate, table) -> None:
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.uniform(-1, 1, (400, 3)), np.eye(3)[generator.integers(3, size=400)]])
     target = "binary" if model == "logistic" else "real"
@@ -229,7 +229,7 @@ def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, scaling, make
         np.testing.assert_allclose(rows.x @ found, rows.x @ weights[0], rtol=0, atol=1e-6)
 
 
-def test_the_same_seed_gives_the_same_bits_in_any_block(block, asked) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_seed_gives_the_same_bits_in_any_block(block, asked) -> None:
     """A run does not depend on the runs beside it, though its relevance is asked of its own rows."""
     whole = asked(block.train, block.runs)
     again = asked(block.train, block.runs)
@@ -242,6 +242,6 @@ def test_the_same_seed_gives_the_same_bits_in_any_block(block, asked) -> None:  
 
 
 @pytest.mark.parametrize("options", [{"rho": 0.0}, {"rho": 1.0}, {"rule": "equal"}, {"floor": 0.0}])
-def test_options_outside_their_range_are_refused(options, make) -> None:  # type: ignore[no-untyped-def]
+def test_options_outside_their_range_are_refused(options, make) -> None:
     with pytest.raises(Refused, match=f"The '{next(iter(options))}' option of privr must be"):
         make("mechanism", "privr", **options)

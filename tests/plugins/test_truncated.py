@@ -16,7 +16,7 @@ BUDGET = Budget(1.0, 1e-6, "pure")
 
 
 @pytest.fixture(params=[("box", False), ("box", True), ("ball", False), ("ball", True)], ids=str)
-def block(request, table) -> Block:  # type: ignore[no-untyped-def]
+def block(request, table) -> Block:
     """Two repeats of 3 folds of 300 rows: 3 numeric columns and a group of 3, which with an intercept are collinear."""
     scaling, intercept = request.param
     generator = np.random.default_rng(0)
@@ -27,13 +27,13 @@ def block(request, table) -> Block:  # type: ignore[no-untyped-def]
     return Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), range(2), splits.parts, splits.tests)
 
 
-def fitted(block: Block, make):  # type: ignore[no-untyped-def]
+def fitted(block: Block, make):
     curator = Curator(block.train, Draws(0, "t", block.runs), BUDGET)
     problem = make("model", "logistic", intercept=block.geometry.intercept).prepare(curator)
     return make("mechanism", "truncated").fit(curator, problem, BUDGET), curator
 
 
-def test_it_is_four_times_least_squares_on_the_centred_classes(block, make) -> None:  # type: ignore[no-untyped-def]
+def test_it_is_four_times_least_squares_on_the_centred_classes(block, make) -> None:
     fit, _ = fitted(block, make)
     assert set(fit.status) == {"ok"}
     for run, weights in enumerate(fit.weights):
@@ -42,7 +42,7 @@ def test_it_is_four_times_least_squares_on_the_centred_classes(block, make) -> N
         np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-9)
 
 
-def test_it_minimises_the_truncated_loss_and_not_the_loss(block, make) -> None:  # type: ignore[no-untyped-def]
+def test_it_minimises_the_truncated_loss_and_not_the_loss(block, make) -> None:
     fit, curator = fitted(block, make)
     exact = make("model", "logistic", intercept=block.geometry.intercept).prepare(curator).exact(block.train)
     rows = block.train.rows(0)
@@ -57,13 +57,13 @@ def test_it_minimises_the_truncated_loss_and_not_the_loss(block, make) -> None: 
     assert loss(fit.weights[0]) > loss(exact.weights[0]) + 1e-6
 
 
-def test_it_is_not_private_and_says_so(block, make) -> None:  # type: ignore[no-untyped-def]
+def test_it_is_not_private_and_says_so(block, make) -> None:
     _, curator = fitted(block, make)
     assert not curator.ledger.sound
     assert not curator.ledger.total.private
 
 
-def test_fm_comes_to_it_as_epsilon_grows(block, make) -> None:  # type: ignore[no-untyped-def]
+def test_fm_comes_to_it_as_epsilon_grows(block, make) -> None:
     fit, _ = fitted(block, make)
     budget = Budget(1e13, 1e-6, "pure")
     for repair in ("trim", "floor"):
@@ -75,7 +75,7 @@ def test_fm_comes_to_it_as_epsilon_grows(block, make) -> None:  # type: ignore[n
             np.testing.assert_allclose(x @ weights, x @ limit, rtol=0, atol=1e-8)
 
 
-def test_only_models_whose_polynomial_is_a_truncation_are_fitted(make, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_only_models_whose_polynomial_is_a_truncation_are_fitted(make, geometry) -> None:
     """The capability that a plan sees says what the loss says."""
     truncated, g = make("mechanism", "truncated"), geometry(2)
     public = type("Public", (), {"geometry": g, "n": np.array([30.0])})()

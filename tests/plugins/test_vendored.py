@@ -21,7 +21,7 @@ def test_the_readme_lists_every_vendored_file_with_its_sha256() -> None:
     assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()} == listed
 
 
-def test_a_changed_vendored_file_is_what_the_cell_s_key_would_not_hide(make) -> None:  # type: ignore[no-untyped-def]
+def test_a_changed_vendored_file_is_what_the_cell_s_key_would_not_hide(make) -> None:
     """The data's digest is part of every key."""
     names = [
         ("wine", {}),

@@ -9,7 +9,7 @@ from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
 
 
-def test_wine_says_what_it_is(make) -> None:  # type: ignore[no-untyped-def]
+def test_wine_says_what_it_is(make) -> None:
     wine = make("dataset", "wine")
     table = wine.table(stream(0))
     assert (wine.synthetic, wine.licence) == (False, "CC BY 4.0")
@@ -22,7 +22,7 @@ def test_wine_says_what_it_is(make) -> None:  # type: ignore[no-untyped-def]
     assert table.sensitive == ()
 
 
-def test_least_squares_meets_the_reference_error(make) -> None:  # type: ignore[no-untyped-def]
+def test_least_squares_meets_the_reference_error(make) -> None:
     """RMSE 0.2489 on the scaled target (the mean predictor's is 0.2950): 80/20, mean of the splits of seeds 0 to 9."""
     rows = scale(make("dataset", "wine").table(stream(0)), "box", True, "real")
     errors, constants = [], []

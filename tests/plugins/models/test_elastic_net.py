@@ -11,7 +11,7 @@ from dpbench.data.scaling import Rows, scale
 
 
 @pytest.fixture
-def rows(table) -> Rows:  # type: ignore[no-untyped-def]
+def rows(table) -> Rows:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (200, 8))
     x[:, 1] = np.clip(0.9 * x[:, 0] + 0.1 * x[:, 1], -1, 1)
@@ -30,7 +30,7 @@ def oracle(rows: Rows, penalty: float, alpha: float) -> np.ndarray:
 @pytest.mark.parametrize("solver", ["scs", "clarabel"])
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize("penalty", [1e-4, 0.01, 0.1])
-def test_the_exact_fit_is_scikit_learn_s(penalty, alpha, solver, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_exact_fit_is_scikit_learn_s(penalty, alpha, solver, rows, make, curate) -> None:
     model = make("model", "elastic_net", penalty=penalty, alpha=alpha, solver=solver)
     weights = model.prepare(curate(rows)).exact(WholeSample(rows)).weights[0]
     np.testing.assert_allclose(weights, oracle(rows, penalty, alpha), atol=1e-4)
@@ -38,7 +38,7 @@ def test_the_exact_fit_is_scikit_learn_s(penalty, alpha, solver, rows, make, cur
 
 @pytest.mark.parametrize(("alpha", "other"), [(0.0, "lasso"), (1.0, "ridge")])
 @pytest.mark.parametrize("mechanism", ["no_privacy", "fm"])
-def test_at_its_ends_it_is_lasso_and_ridge_to_the_bit(mechanism, alpha, other, rows, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_at_its_ends_it_is_lasso_and_ridge_to_the_bit(mechanism, alpha, other, rows, make, curate, repeated) -> None:
     weights = []
     for model in (make("model", "elastic_net", penalty=0.02, alpha=alpha), make("model", other, penalty=0.02)):
         curator = curate(repeated(rows, 3))
@@ -47,20 +47,20 @@ def test_at_its_ends_it_is_lasso_and_ridge_to_the_bit(mechanism, alpha, other, r
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
-def test_a_penalty_of_zero_is_the_linear_model_to_the_bit(alpha, rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_penalty_of_zero_is_the_linear_model_to_the_bit(alpha, rows, make, curate) -> None:
     linear = make("model", "linear").prepare(curate(rows))
     net = make("model", "elastic_net", penalty=0.0, alpha=alpha).prepare(curate(rows))
     np.testing.assert_array_equal(net.exact(WholeSample(rows)).weights, linear.exact(WholeSample(rows)).weights)
 
 
-def test_weighted_rows_count_as_often_as_their_weight(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_weighted_rows_count_as_often_as_their_weight(rows, make, curate) -> None:
     problem = make("model", "elastic_net", penalty=0.01).prepare(curate(rows))
     weight = np.bincount(np.random.default_rng(0).integers(rows.n, size=rows.n), minlength=rows.n)  # n in all: the penalty is n λ
     counted = Rows(np.repeat(rows.z, weight, axis=0), rows.geometry)
     np.testing.assert_allclose(problem.weighted(rows.x, rows.y, weight.astype(float)), oracle(counted, 0.01, 0.5), atol=1e-4)
 
 
-def test_scores_and_references_are_those_of_the_linear_model(rows, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_scores_and_references_are_those_of_the_linear_model(rows, make, curate) -> None:
     linear, net = (make("model", name).prepare(curate(rows)) for name in ("linear", "elastic_net"))
     weights = np.random.default_rng(0).normal(size=(1, 9))
     sample = WholeSample(rows)

@@ -66,7 +66,7 @@ def least(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> tup
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("case", CASES)
-def test_the_error_is_the_least_there_is(case, intercept, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_error_is_the_least_there_is(case, intercept, drawn, make, curate) -> None:
     rows = drawn(case, intercept=intercept)
     fit = make("model", "robust").prepare(curate(rows)).exact(WholeSample(rows))
     assert fit.status.tolist() == ["ok"]
@@ -78,20 +78,20 @@ def test_the_error_is_the_least_there_is(case, intercept, drawn, make, curate) -
         np.testing.assert_allclose(fit.weights[0], weights, atol=1e-5)
 
 
-def test_in_the_ball_too(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_in_the_ball_too(drawn, make, curate) -> None:
     rows = drawn("outliers", scaling="ball")
     fit = make("model", "robust").prepare(curate(rows)).exact(WholeSample(rows))
     assert np.abs(rows.y - rows.x @ fit.weights[0]).sum() == pytest.approx(least(rows.x, rows.y)[0], rel=1e-7)
 
 
-def test_with_an_intercept_alone_it_is_the_median(table, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_with_an_intercept_alone_it_is_the_median(table, make, curate) -> None:
     y = np.random.default_rng(0).uniform(-1, 1, 101)
     rows = scale(table(np.zeros((101, 1)), y), "box", True, "real")
     weights = make("model", "robust").prepare(curate(rows)).exact(WholeSample(rows)).weights[0]
     np.testing.assert_allclose(weights, [np.median(rows.y), 0], atol=1e-6)
 
 
-def test_an_outlier_moves_it_less_than_least_squares(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_an_outlier_moves_it_less_than_least_squares(drawn, make, curate) -> None:
     rows = drawn()
     z = rows.z.copy()
     z[:8, -1] = -1
@@ -103,7 +103,7 @@ def test_an_outlier_moves_it_less_than_least_squares(drawn, make, curate) -> Non
     assert moved["robust"] < moved["linear"] / 3
 
 
-def test_weighted_rows_count_as_much_as_their_weight(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_weighted_rows_count_as_much_as_their_weight(drawn, make, curate) -> None:
     rows = drawn("outliers")
     problem = make("model", "robust").prepare(curate(rows))
     weight = np.random.default_rng(0).uniform(0, 3, rows.n)
@@ -116,7 +116,7 @@ def test_weighted_rows_count_as_much_as_their_weight(drawn, make, curate) -> Non
         problem.weighted(rows.x, rows.y, -weight)
 
 
-def test_scores_add_the_absolute_error_to_the_linear_model_s(drawn, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_scores_add_the_absolute_error_to_the_linear_model_s(drawn, make, curate, repeated) -> None:
     sample = repeated(drawn(), 2)
     linear, robust = (make("model", name).prepare(curate(sample)) for name in ("linear", "robust"))
     weights = np.random.default_rng(0).normal(size=(2, 7))
@@ -133,13 +133,13 @@ def test_scores_add_the_absolute_error_to_the_linear_model_s(drawn, make, curate
     np.testing.assert_array_equal(*likelihoods)
 
 
-def test_the_weights_of_the_textbook_iteration_stay_below_their_bound(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_weights_of_the_textbook_iteration_stay_below_their_bound(drawn, make, curate) -> None:
     problem = make("model", "robust").prepare(curate(drawn()))
     residuals = np.array([0.0, 0.1, -0.25, 2.0, -1e-12])
     np.testing.assert_allclose(problem.irls_weights(residuals, 5.0), [5, 5, 4, 0.5, 5])
 
 
-def test_mechanisms_on_polynomials_are_pruned_with_a_sentence(drawn, make) -> None:  # type: ignore[no-untyped-def]
+def test_mechanisms_on_polynomials_are_pruned_with_a_sentence(drawn, make) -> None:
     sentence = make("mechanism", "fm").unsupported(make("model", "robust"), drawn().geometry)
     assert sentence == "fm does not fit robust: the model provides no polynomial."
     assert make("mechanism", "no_privacy").unsupported(make("model", "robust"), drawn().geometry) is None

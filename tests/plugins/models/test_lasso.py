@@ -41,7 +41,7 @@ def oracle(rows: Rows, penalty: float) -> np.ndarray:
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("penalty", [1e-5, 1e-3, 0.05])
-def test_the_exact_fit_is_scikit_learn_s(penalty, intercept, scaling, solver, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_exact_fit_is_scikit_learn_s(penalty, intercept, scaling, solver, drawn, make, curate) -> None:
     rows = drawn(intercept=intercept, scaling=scaling)
     fit = (
         make("model", "lasso", penalty=penalty, intercept=intercept, solver=solver).prepare(curate(rows)).exact(WholeSample(rows))
@@ -51,7 +51,7 @@ def test_the_exact_fit_is_scikit_learn_s(penalty, intercept, scaling, solver, dr
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_on_the_wines_too(solver, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_on_the_wines_too(solver, make, curate) -> None:
     rows = scale(make("dataset", "wine").table(np.random.default_rng(0)), "box", True, "real")
     problem = make("model", "lasso", penalty=0.002, solver=solver).prepare(curate(rows))
     weights = problem.exact(WholeSample(rows)).weights[0]
@@ -60,13 +60,13 @@ def test_on_the_wines_too(solver, make, curate) -> None:  # type: ignore[no-unty
     np.testing.assert_allclose(weights, expected, atol=1e-4)
 
 
-def test_a_large_penalty_leaves_the_mean(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_large_penalty_leaves_the_mean(drawn, make, curate) -> None:
     rows = drawn()
     weights = make("model", "lasso", penalty=100.0).prepare(curate(rows)).exact(WholeSample(rows)).weights[0]
     np.testing.assert_allclose(weights, [rows.y.mean(), *np.zeros(8)], atol=1e-7)
 
 
-def test_on_singular_designs_the_objective_is_as_small(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_on_singular_designs_the_objective_is_as_small(drawn, make, curate) -> None:
     for n, d in ((200, 8), (6, 8)):
         rows = drawn(n, d)
         z = rows.z.copy()
@@ -92,7 +92,7 @@ def quadratics(count: int, size: int, rank: int, seed: int = 0) -> Quadratic:
 
 
 @pytest.mark.parametrize("rank", [6, 3, 0])
-def test_any_objective_with_a_minimum_is_minimised(rank, drawn, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_any_objective_with_a_minimum_is_minimised(rank, drawn, make, curate, repeated) -> None:
     """The optimality conditions, on objectives such as a repair leaves of noise, singular ones included."""
     sample = repeated(drawn(100, 5), 30)
     problem = make("model", "lasso", penalty=0.5).prepare(curate(sample))
@@ -106,7 +106,7 @@ def test_any_objective_with_a_minimum_is_minimised(rank, drawn, make, curate, re
     assert (broken / size).max(initial=0.0) < 1e-4
 
 
-def test_an_objective_without_a_minimum_has_its_stationary_point_or_no_weights(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_an_objective_without_a_minimum_has_its_stationary_point_or_no_weights(drawn, make, curate) -> None:
     problem = make("model", "lasso", penalty=0.01).prepare(curate(drawn(100, 3)))
     unrepaired = Quadratic(np.diag([1.0, 2.0, 1.0, -1.0])[None], np.array([[2.0, 4.0, 2.0, 2.0]]))
     np.testing.assert_allclose(problem.minimise(unrepaired), [[-1.0, -1.0, -1.0, 1.0]])
@@ -117,7 +117,7 @@ def test_an_objective_without_a_minimum_has_its_stationary_point_or_no_weights(d
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_run_s_bits_do_not_depend_on_the_other_runs(solver, drawn, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_s_bits_do_not_depend_on_the_other_runs(solver, drawn, make, curate, repeated) -> None:
     problem = make("model", "lasso", penalty=0.5, solver=solver).prepare(curate(repeated(drawn(100, 5), 12)))
     objectives = quadratics(12, 6, 5)
     together = problem.minimise(objectives)
@@ -130,7 +130,7 @@ def test_a_run_s_bits_do_not_depend_on_the_other_runs(solver, drawn, make, curat
 
 
 @pytest.mark.parametrize("options", [{}, {"repair": "floor", "sensitivity": "tight"}, {"repair": "none", "ridge": 0.0}])
-def test_the_functional_mechanism_fits_it_at_every_epsilon(options, drawn, make, curate, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_the_functional_mechanism_fits_it_at_every_epsilon(options, drawn, make, curate, repeated) -> None:
     sample = repeated(drawn(), 10)
     model = make("model", "lasso", penalty=0.001)
     for epsilon in (0.01, 1.0, 100.0):

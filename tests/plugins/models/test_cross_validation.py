@@ -1,4 +1,4 @@
-"""penalty=cv: λ is chosen as the paper does, run by run, and every record says that it leaked."""
+"""penalty=cv: λ is chosen as in the paper, run by run, and every record says that it leaked."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from dpbench.base.random_streams import stream
-from dpbench.data.blocks import Block
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 
 MODELS = ["ridge", "lasso", "elastic_net"]
-GRID = 10.0 ** np.arange(-6, 0.1, 0.5)
+PENALTIES = 10.0 ** np.arange(-6, 0.1, 0.5)
 
 
 @pytest.fixture
@@ -37,16 +35,16 @@ def curator_of(sample: Sample, runs: list[tuple[int, int]]) -> Curator:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_choice_is_a_named_leak_that_costs_no_epsilon(name, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_choice_is_a_named_leak_that_costs_no_epsilon(name, drawn, make, curate) -> None:
     rows = drawn(60, 4, 0.3)
     curator = curate(rows)
     problem = make("model", name, penalty="cv").prepare(curator)
     assert [leak.what for leak in curator.ledger.leaks] == ["penalty_by_cv"]
     assert not curator.ledger.entries
-    assert np.isclose(problem.penalty[:, None], GRID).any(axis=1).all()
-    given = curate(rows)
-    make("model", name, penalty=0.1).prepare(given)
-    assert not given.ledger.leaks
+    assert np.isclose(problem.penalty[:, None], PENALTIES).any(axis=1).all()
+    fixed = curate(rows)
+    make("model", name, penalty=0.1).prepare(fixed)
+    assert not fixed.ledger.leaks
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -54,24 +52,24 @@ def test_the_choice_is_a_named_leak_that_costs_no_epsilon(name, drawn, make, cur
     ("n", "intercept", "scaling"),
     [(50, True, "box"), (57, True, "box"), (65, True, "box"), (53, False, "box"), (52, True, "ball")],
 )
-def test_the_choice_is_that_of_the_model_s_own_fits_on_five_folds(name, n, intercept, scaling, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_choice_is_that_of_the_model_s_own_fits_on_five_folds(name, n, intercept, scaling, drawn, make, curate) -> None:
     rows = drawn(n, 12, 0.3, intercept, scaling)
     order, starts = stream("cross-validation", n).permutation(n), np.linspace(0, n, 6).astype(int)
     errors = []
-    for penalty in GRID:
+    for penalty in PENALTIES:
         total = 0.0
         for start, stop in pairwise(starts):
             test, train = rows.take(order[start:stop]), rows.take(np.delete(order, np.s_[start:stop]))
             problem = make("model", name, penalty=float(penalty), intercept=intercept).prepare(curate(train))
             total += ((test.y - test.x @ problem.exact(WholeSample(train)).weights[0]) ** 2).sum()
         errors.append(total)
-    found = make("model", name, penalty="cv", intercept=intercept).prepare(curate(rows)).penalty
-    assert 0 < np.argmin(errors) < len(GRID) - 1, "the test sees nothing at the grid's ends"
-    np.testing.assert_allclose(found, GRID[np.argmin(errors)])
+    chosen = make("model", name, penalty="cv", intercept=intercept).prepare(curate(rows)).penalty
+    assert 0 < np.argmin(errors) < len(PENALTIES) - 1, "the test sees nothing at the ends of the range"
+    np.testing.assert_allclose(chosen, PENALTIES[np.argmin(errors)])
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_noise_wants_a_large_penalty_and_a_strong_signal_a_small_one(name, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_noise_wants_a_large_penalty_and_a_strong_signal_a_small_one(name, drawn, make, curate) -> None:
     noise, signal = (
         make("model", name, penalty="cv").prepare(curate(rows)).penalty[0] for rows in (drawn(40, 15, 0.0), drawn(2000, 3, 0.7))
     )
@@ -80,12 +78,11 @@ def test_noise_wants_a_large_penalty_and_a_strong_signal_a_small_one(name, drawn
 
 
 @pytest.mark.parametrize("name", ["ridge", "lasso"])
-def test_it_does_not_depend_on_how_repeats_are_cut_into_blocks(name, drawn, make) -> None:  # type: ignore[no-untyped-def]
+def test_it_does_not_depend_on_how_repeats_are_cut_into_blocks(name, drawn, make, split) -> None:
     rows = drawn(61, 10, 0.1)
-    splits = Splits(repeats=3, folds=3)
 
     def prepared(repeats: tuple[int, ...]) -> Any:
-        block = Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), repeats, splits.parts, splits.tests)
+        block = split(rows, repeats)
         problem = make("model", name, penalty="cv").prepare(curator_of(block.train, block.runs))
         return problem.penalty, problem.exact(block.train).weights
 
@@ -98,10 +95,9 @@ def test_it_does_not_depend_on_how_repeats_are_cut_into_blocks(name, drawn, make
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_single_run_keeps_its_own_penalty(name, drawn, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_single_run_keeps_its_own_penalty(name, drawn, make, split) -> None:
     rows = drawn(61, 10, 0.1)
-    splits = Splits(repeats=3, folds=3)
-    block = Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), range(3), splits.parts, splits.tests)
+    block = split(rows, range(3))
     problem = make("model", name, penalty="cv").prepare(curator_of(block.train, block.runs))
     for run in (0, 5, 8):
         single = problem.one(run)
@@ -113,13 +109,13 @@ def test_a_single_run_keeps_its_own_penalty(name, drawn, make) -> None:  # type:
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_a_handful_of_rows_is_enough(name, n, drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_handful_of_rows_is_enough(name, n, drawn, make, curate) -> None:
     rows = drawn(9, 3, 0.3).take(np.arange(n))
     problem = make("model", name, penalty="cv").prepare(curate(rows))
     assert np.isfinite(problem.exact(WholeSample(rows)).weights).all()
 
 
-def test_a_column_without_values_is_no_obstacle(drawn, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_column_without_values_is_no_obstacle(drawn, make, curate) -> None:
     for intercept in (True, False):
         rows = drawn(30, 3, 0.3, intercept)
         z = rows.z.copy()
