@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -68,7 +68,7 @@ class DropSensitive(Mechanism):
             kept[list(geometry.positions(attribute))] = False
         weights = np.zeros((len(fit.weights), geometry.dimension))
         weights[:, kept] = fit.weights
-        return Fit(weights, fit.status, fit.health)
+        return replace(fit, weights=weights)
 
     def _base(self) -> Mechanism:
         base: Mechanism = registry().get("mechanism", self.base).build({})

@@ -68,6 +68,7 @@ def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, peopl
         assert found.health.keys() == expected.health.keys()
         for event in expected.health:
             np.testing.assert_array_equal(found.health[event], expected.health[event])
+        assert found.notes == expected.notes
         assert curator.ledger.as_dict() == alone.ledger.as_dict()
         compared += 1
     assert compared
