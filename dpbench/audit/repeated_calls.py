@@ -99,7 +99,7 @@ class _KnownCells(Histogram):
 
     counts: BinCounts | None = None
 
-    def tally(self, sample: Sample, run: int) -> BinCounts:
+    def count(self, sample: Sample, run: int) -> BinCounts:
         assert self.counts is not None
         return self.counts
 
@@ -144,7 +144,7 @@ def _scanned(call: Call, answers: Answers, worlds: Worlds, runs: int) -> Repeate
     watched = np.concatenate([moved, np.setdiff1d(np.arange(min(query.size, WATCHED)), moved)])
     drawn, exact = [], []
     for answer, world in zip(answers, worlds, strict=True):
-        known = _KnownCells(query.grid, query.name, answer.exact[0])
+        known = _KnownCells(query.binning, query.name, answer.exact[0])
         scans = ((curator.scan(known, noise, *call.arguments), curator.runs) for curator in world.of(runs))
         blocks = (scan.blocks(run) for scan, size in scans for run in range(size))
         drawn.append(np.stack([np.concatenate([counts for _, counts in block])[watched] for block in blocks]))
@@ -160,7 +160,7 @@ def _summarised(call: Call, answers: Answers, worlds: Worlds, runs: int) -> Repe
     moved = _moved(query, answers)
     drawn = []
     for answer, world in zip(answers, worlds, strict=True):
-        known = _KnownCells(query.grid, query.name, answer.exact[0])
+        known = _KnownCells(query.binning, query.name, answer.exact[0])
         tallies = (tally for curator in world.of(runs) for tally in curator.sparse(known, noise, *call.arguments))
         drawn.append(np.stack([_at(tally, moved.index) for tally in tallies]))
     exact = _at(answers[0].exact[0], moved.index), _at(answers[1].exact[0], moved.index)
@@ -169,7 +169,7 @@ def _summarised(call: Call, answers: Answers, worlds: Worlds, runs: int) -> Repe
 
 def _moved(query: Histogram, answers: Answers) -> BinCounts:
     """The cells whose counts differ between the worlds."""
-    change = answers[1].exact[0].minus(answers[0].exact[0], query.grid)
+    change = answers[1].exact[0].minus(answers[0].exact[0], query.binning)
     return BinCounts(change.index[change.counts != 0], change.counts[change.counts != 0])
 
 

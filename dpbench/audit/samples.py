@@ -14,8 +14,8 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.query import Query
 
-PATIENCE = 20_000
-"""Draws in a row that are not accepted, after which an audit ends."""
+MAX_REDRAWS = 20_000
+"""An audit ends after this many draws in a row that are not accepted."""
 
 
 class Tables(Sample):
@@ -69,7 +69,7 @@ class RepeatedSample(Sample):
 
 
 class BoundedRetryCurator(Curator):
-    """A curator that refuses to draw again for ever: small tables may never be accepted."""
+    """A curator that refuses to draw again forever, because no answer on a small table may ever be accepted."""
 
     def until(
         self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
@@ -80,9 +80,9 @@ class BoundedRetryCurator(Curator):
             nonlocal tries
             accepted = accept(run, answer)
             tries = 0 if accepted else tries + 1
-            if tries > PATIENCE:
+            if tries > MAX_REDRAWS:
                 raise Refused(
-                    f"{query.name!r} was drawn {PATIENCE:,} times and never accepted on tables of {int(self.n[0])} rows. "
+                    f"{query.name!r} was drawn {MAX_REDRAWS:,} times and never accepted on tables of {int(self.n[0])} rows. "
                     "Take more with audit.rows, a larger epsilon, or fewer columns."
                 )
             return accepted

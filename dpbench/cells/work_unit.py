@@ -214,7 +214,7 @@ class _Runner:
         times: list[float] = []
         while len(times) < 3 and sum(times) < 0.5:
             start = time.perf_counter()
-            curator = Curator(WholeSample(rows), self.draws.one(0), budget)
+            curator = Curator(WholeSample(rows), self.draws.for_run(0), budget)
             mechanism.fit(curator, self.source.model.prepare(curator), budget)
             times.append(time.perf_counter() - start)
         return statistics.median(times)

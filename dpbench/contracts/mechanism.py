@@ -1,22 +1,28 @@
-"""The contract of a mechanism: it asks the Curator and returns weights."""
+"""The contract of a mechanism, which asks the Curator and returns weights."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from dpbench.accounting.costs import Currency
+from dpbench.accounting.costs import Cost, Currency
 from dpbench.contracts.component import Component
 from dpbench.contracts.fit import OK, Fit, Status
 from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
+from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
+from dpbench.privacy.histogram import Histogram, Scan
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.query import Query
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,16 +33,16 @@ class Mechanism(Component):
         ``name``; ``guarantee``: a few words for listings (``ε-DP``); ``fit(curator, problem, budget)``.
 
     Optional
-        ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: why a pair is not supported beyond that;
+        ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: any other reason not to fit a model;
         ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε);
-        ``counted()``: the same, where an option decides.
+        ``counted()``: the same, if an option decides it.
 
-    A mechanism has no rows, no random generator, no accounting and no loop over runs: a private answer is one call of
-    ``curator.release(query, noise)``, whose arrays carry the runs first. ``curator.geometry`` and ``curator.n`` are public;
-    nothing else is free. Who does not want to think in batches subclasses :class:`OneRunMechanism`.
+    A mechanism has no rows, no random generator, no accounting and no loop over runs. A private answer is one call of
+    ``curator.release(query, noise)``, whose arrays have the runs as their first axis. ``curator.geometry`` and ``curator.n``
+    are public; nothing else is free. To write a mechanism for one run at a time, subclass :class:`OneRunMechanism`.
 
     The docstring is what users read: what it does in two sentences, the guarantee (definition, neighbours, what is assumed
-    public), the citation, and what the paper got wrong if it did.
+    public), the citation, and any error of the paper.
     """
 
     kind: ClassVar[str] = "mechanism"
@@ -46,18 +52,18 @@ class Mechanism(Component):
 
     @abstractmethod
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        """One weight vector for each of the curator's runs, within the budget."""
+        """Return one weight vector for each of the curator's runs, within the budget."""
 
     def counted(self) -> Currency:
-        """The currency of this mechanism's budget: its class's, unless an option decides."""
+        """Return the currency of this mechanism's budget: its class's, unless an option decides."""
         return self.currency
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        """Why this mechanism cannot fit the model on such a table, as the end of a sentence; None when it can."""
+        """Return why this mechanism cannot fit the model on such a table, as the end of a sentence, or None if it can."""
         return None
 
     def unsupported(self, model: Model, geometry: Geometry) -> str | None:
-        """The sentence that a pruned cell carries; None when the pair makes sense."""
+        """Return the sentence for a pruned cell, or None if the mechanism and the model fit together."""
         missing = sorted(self.needs - model.provides)
         reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
         return f"{self.name} does not fit {model.name}: {reason}." if reason else None
@@ -65,38 +71,73 @@ class Mechanism(Component):
 
 @dataclass(frozen=True)
 class OneRunMechanism(Mechanism):
-    """A mechanism that is written for a single run; the core loops over the runs.
+    """The base class of mechanisms that are written for a single run; the core loops over the runs.
 
-    Implement ``fit_run(curator, problem, budget)``: the same calls, but answers come without the runs' axis (``release``
-    gives a vector) and a single weight vector (D,) is returned, or (weights, status).
+    Implement ``fit_run(curator, problem, budget)``. Its curator has the same calls, but answers come without the run axis
+    (``release`` returns a vector). Return the weight vector (D,), or (weights, status).
     """
 
     @abstractmethod
     def fit_run(self, curator: OneRunCurator, problem: Problem, budget: Budget) -> np.ndarray | tuple[np.ndarray, Status]:
-        """The weight vector of one run: (D,)."""
+        """Return the weight vector of one run: (D,)."""
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        weights, status = [], []
-        singles = [curator.one(run) for run in range(curator.runs)]
-        for run, single in enumerate(singles):
-            result = self.fit_run(OneRunCurator(single), problem.one(run), budget)
-            vector, state = result if isinstance(result, tuple) else (result, OK)
-            weights.append(np.asarray(vector, dtype=float))
-            status.append(state)
+        singles = [curator.for_run(run) for run in range(curator.runs)]
+        results = [self.fit_run(OneRunCurator(single), problem.one(run), budget) for run, single in enumerate(singles)]
         curator.adopt(singles)
-        return Fit(np.stack(weights), np.array(status))
+        weights, status = zip(*(result if isinstance(result, tuple) else (result, OK) for result in results), strict=True)
+        return Fit(np.stack([np.asarray(vector, dtype=float) for vector in weights]), np.array(status))
 
 
 class OneRunCurator:
-    """A curator of one run whose answers have no axis for the runs."""
+    """A curator of a single run: the calls of :class:`Curator`, with answers that have no run axis."""
 
     def __init__(self, curator: Curator) -> None:
         self._curator = curator
-        self.geometry = curator.geometry
-        self.n = int(curator.n[0])
-        self.unproven = curator.unproven
-        self.reveal = curator.reveal
+
+    @property
+    def geometry(self) -> Geometry:
+        """The public facts about the design."""
+        return self._curator.geometry
+
+    @property
+    def n(self) -> int:
+        """The number of training rows."""
+        return int(self._curator.n[0])
 
     def release(self, query: Query, noise: Noise) -> np.ndarray:
-        """The query's sum with noise: (coefficients,)."""
+        """Return the query's sum with noise: (coefficients,)."""
         return np.asarray(self._curator.release(query, noise)[0])
+
+    def until(
+        self, query: Query, noise: Noise, accept: Callable[[np.ndarray], bool], max_tries: int | None = None
+    ) -> tuple[np.ndarray, bool]:
+        """Draw again until ``accept(answer)`` is true; return the answer and whether it was accepted."""
+        answers, accepted = self._curator.until(query, noise, lambda _, answer: accept(answer), max_tries)
+        return answers[0], bool(accepted[0])
+
+    def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
+        """Return the noisy count of every bin: iterate over its ``blocks()``."""
+        return self._curator.scan(query, noise, step)
+
+    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> BinCounts:
+        """Return at most ``size`` bins, sampled by priority among those whose noisy count reaches the threshold."""
+        return next(self._curator.sparse(query, noise, threshold, size))
+
+    def unproven(
+        self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
+    ) -> np.ndarray:
+        """Return ``sampler(exact answer, generator)``: published noise without a proof of privacy."""
+        return np.asarray(self._curator.unproven(query, sampler, claimed, reason)[0])
+
+    def reveal(self, what: str, compute: Callable[[Sample], T], reason: str) -> T:
+        """Return something that is not private at all, computed on a sample of this run alone."""
+        return self._curator.reveal(what, compute, reason)
+
+    def leak(self, what: str, why: str, compute: Callable[[Sample], T]) -> T:
+        """Return something chosen on the exact data that ε does not count: every record names the leak."""
+        return self._curator.leak(what, why, compute)
+
+    def without(self, attributes: Sequence[str]) -> OneRunCurator:
+        """Return a curator of the same rows without these attributes."""
+        return OneRunCurator(self._curator.without(attributes))

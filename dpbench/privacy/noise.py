@@ -124,6 +124,10 @@ class Noise:
     def cost(self) -> Cost:
         return self.law.cost(float(self.bound))
 
+    def scale_of(self, run: int) -> Array:
+        """Return the scales of one run: (1 | coefficients,)."""
+        return np.asarray(self.scale[run if len(self.scale) > 1 else 0])
+
     @property
     def sensitivity(self) -> float | None:
         """In the answer's own unit; None where coefficients have scales of their own."""

@@ -7,18 +7,16 @@ more than the declared bound. This finds wrong sensitivities and data-dependent 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from dpbench.accounting.costs import Cost
-from dpbench.data.bins import BinCounts
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Answer, Curator, Draws, unproven_identity, until_identity
-from dpbench.privacy.histogram import Histogram, Scan
-from dpbench.privacy.ledger import Budget
+from dpbench.privacy.curator import Answer, Call, Curator, Draws, identify
+from dpbench.privacy.histogram import Histogram
+from dpbench.privacy.ledger import Budget, LedgerEntry
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.query import Query
 
@@ -26,7 +24,7 @@ ROUNDING = 1e-9
 """Relative slack for the rounding of exact answers and bounds."""
 
 FLOW = "control flow depends on the rows."
-"""What a call that is not the same one says of a mechanism."""
+"""The end of the sentence about a call that differs between neighbours."""
 
 
 class Violation(Exception):
@@ -38,97 +36,75 @@ class ReplayCurator(Curator):
 
     def __init__(self, sample: Sample, draws: Draws, budget: Budget, tape: Sequence[Answer]) -> None:
         super().__init__(sample, draws, budget)
-        self._left = list(tape)
+        self._unread = list(tape)
         self.ratios: list[float] = []
         """‖exact' - exact‖ / (scale · bound), the largest over the runs, call by call (histograms: run by run): at most 1."""
 
-    def release(self, query: Query, noise: Noise) -> np.ndarray:
-        self._fits(query, noise)
-        return self._recorded(query, query.identity, noise)
+    def finish(self) -> None:
+        """Check that every recorded call was made again."""
+        if self._unread:
+            raise Violation(f"On the neighbour the query {self._unread[0].query!r} was not asked: {FLOW}")
 
     def until(
         self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        self._fits(query, noise)
-        noisy = self._recorded(query, until_identity(query, max_tries), noise)
+        noisy, _ = super().until(query, noise, accept, max_tries)
         return noisy, np.array([accept(run, answer) for run, answer in enumerate(noisy)])
 
-    def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
-        told = self._counted(query, f"in steps of {step}", noise)
-        assert isinstance(told.noisy, Scan)
-        return told.noisy
-
-    def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[BinCounts]:
-        return iter(self._counted(query, f"at least {threshold}, {size} of them", noise).noisy)
-
-    def unproven(
-        self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
-    ) -> np.ndarray:
-        """The recorded answer: that the exact one may move as it does is not declared, so it is not checked."""
-        return np.asarray(self._told(query, unproven_identity(query, claimed), None, query.exact(self._sample)).noisy)
-
-    def one(self, run: int) -> ReplayCurator:
-        """A replay of a single run, from its own part of the tape."""
-        own = [answer for answer in self._left if answer.run == run]
-        single = ReplayCurator(self._sample.one(run), self._draws.one(run), self.ledger.budget, own)
-        single.tape = None if self.tape is None else []
+    def for_run(self, run: int) -> Self:
+        single = super().for_run(run)
+        single._unread = [answer for answer in self._unread if answer.run == run]
+        single.ratios = []
         return single
 
-    def without(self, attributes: Sequence[str]) -> ReplayCurator:
-        """A replay of the same rows without these attributes, from the same tape."""
-        narrow = ReplayCurator(self._sample.without(attributes), self._draws, self.ledger.budget, ())
-        narrow._left, narrow.ratios, narrow.tape = self._left, self.ratios, self.tape
-        return narrow
+    def adopt(self, singles: Sequence[Self]) -> None:
+        super().adopt(singles)
+        self.ratios += [ratio for single in singles for ratio in single.ratios]
+        unread = {id(answer) for single in singles for answer in single._unread}
+        # in place, because the curators that `without` returns share this list
+        self._unread[:] = [answer for answer in self._unread if answer.run is None or id(answer) in unread]
 
-    def adopt(self, singles: Sequence[Curator]) -> None:
-        """Every single run's replay is over: what it left unasked is left unasked here."""
-        replays = [single for single in singles if isinstance(single, ReplayCurator)]
-        self.ratios += [ratio for replay in replays for ratio in replay.ratios]
-        asked = {id(answer) for answer in self._left if answer.run is not None}
-        unasked = {id(answer) for replay in replays for answer in replay._left}
-        self._left[:] = [answer for answer in self._left if id(answer) not in asked - unasked]
+    def _answer_sum(
+        self,
+        call: Call,
+        noise: Noise | None,
+        entry: LedgerEntry,
+        draw: Callable[[np.ndarray, int], np.ndarray],
+        variant: str = "",
+    ) -> np.ndarray:
+        """Return the recorded answer. Noise without a proof declares no bound, so there is none to check."""
+        exact = call.query.exact(self._sample)
+        recorded = self._next(call, variant, noise, exact)
+        if noise is not None:
+            self._check_bound(call.query, noise, (exact - recorded.exact) / noise.scale)
+        return np.asarray(recorded.noisy)
+
+    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], Any], variant: str) -> Any:
+        """Return the recorded answer. A replay cannot see whether it has the law of noisy counts: tests check that."""
+        exact = self._counts(call.query)
+        recorded = self._next(call, variant, noise, exact)
+        assert isinstance(call.query, Histogram)
+        for run, counts in enumerate(recorded.exact):
+            change = exact[run].minus(counts, call.query.binning)
+            self._check_bound(call.query, noise, change.counts / noise.scale_of(run))
+        return recorded.noisy
+
+    def _next(self, call: Call, variant: str, noise: Noise | None, exact: Any) -> Answer:
+        """Return the next recorded answer, which must be the one to this call with this noise."""
+        name = call.query.name
+        if not self._unread:
+            raise Violation(f"On the neighbour the query {name!r} is asked once more: {FLOW}")
+        recorded = self._unread.pop(0)
+        if (recorded.query, recorded.identity) != (name, identify(call, variant)):
+            raise Violation(f"The query {recorded.query!r} became {name!r}, or another one of that name: {FLOW}")
+        if _content(recorded.noise) != _content(noise):
+            raise Violation(f"The noise of {name!r} changed: {FLOW}")
         if self.tape is not None:
-            self.tape += [answer for replay in replays for answer in replay.tape or []]
+            self.tape.append(replace(recorded, exact=exact))
+        return recorded
 
-    def finish(self) -> None:
-        """Every recorded call must have been made again."""
-        if self._left:
-            raise Violation(f"On the neighbour the query {self._left[0].query!r} was not asked: {FLOW}")
-
-    def _recorded(self, query: Query, identity: str, noise: Noise) -> np.ndarray:
-        exact = query.exact(self._sample)
-        told = self._told(query, identity, noise, exact)
-        self._within(query, noise, (exact - told.exact) / noise.scale)
-        return np.asarray(told.noisy)
-
-    def _counted(self, query: Histogram, how: str, noise: Noise) -> Answer:
-        """The answer to a histogram whose counts moved by no more than the bound.
-
-        That the answer has the law of noisy counts is not for a replay to see: tests do.
-        """
-        self._fits(query, noise)
-        exact = tuple(query.tally(self._sample, run) for run in range(self.runs))
-        told = self._told(query, f"{query.identity}, {how}", noise, exact)
-        for run, tally in enumerate(told.exact):
-            change = exact[run].minus(tally, query.grid)
-            self._within(query, noise, change.counts / noise.scale[run if len(noise.scale) > 1 else 0])
-        return told
-
-    def _told(self, query: Query, identity: str, noise: Noise | None, exact: Any) -> Answer:
-        """The recorded answer, which must be the one to this query with this noise; the exact one goes on a tape of its own."""
-        if not self._left:
-            raise Violation(f"On the neighbour the query {query.name!r} is asked once more: {FLOW}")
-        told = self._left.pop(0)
-        if (told.query, told.identity) != (query.name, identity):
-            raise Violation(f"The query {told.query!r} became {query.name!r}, or another one of that name: {FLOW}")
-        if not _same(told.noise, noise):
-            raise Violation(f"The noise of {query.name!r} changed: {FLOW}")
-        if self.tape is not None:
-            self.tape.append(replace(told, exact=exact))
-        return told
-
-    def _within(self, query: Query, noise: Noise, change: np.ndarray) -> None:
-        """The change of one answer, or of one a run, in scales: it must keep the declared bound."""
+    def _check_bound(self, query: Query, noise: Noise, change: np.ndarray) -> None:
+        """Check that the change of one answer, or of one per run, in units of the scales, is within the declared bound."""
         moved = np.abs(change).sum(axis=-1) if noise.law.norm == "L1" else np.sqrt(np.square(change).sum(axis=-1))
         ratio = float((moved / noise.bound).max())
         self.ratios.append(ratio)
@@ -136,9 +112,6 @@ class ReplayCurator(Curator):
             raise Violation(f"The query {query.name!r} moved by {ratio:.6g} times its declared {noise.law.norm} sensitivity.")
 
 
-def _same(one: Noise | None, other: Noise | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return (one.law.name, one.bound, one.cost) == (other.law.name, other.bound, other.cost) and np.array_equal(
-        one.scale, other.scale
-    )
+def _content(noise: Noise | None) -> Any:
+    """Return what two equal noises have in common; dataclass equality cannot compare arrays of scales."""
+    return None if noise is None else (noise.law.name, noise.bound, noise.cost, noise.scale.tolist())

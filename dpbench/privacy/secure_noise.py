@@ -64,7 +64,7 @@ class SecureCurator(Curator):
         super().__init__(sample, _Unseeded(), budget)
 
     def release(self, query: Query, noise: Noise) -> np.ndarray:
-        self._fits(query, noise)
+        self._check_scales(query, noise)
         if noise.law.name not in _SAMPLERS:
             _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({', '.join(_SAMPLERS)} have)")
         grid = _Grid.for_noise(noise, int(self.n.max()))
@@ -72,16 +72,6 @@ class SecureCurator(Curator):
         proof = f"{noise.proof}; discrete on multiples of {grid}, scales enlarged for the rounding (OpenDP {version('opendp')})"
         self._pay(LedgerEntry.of(query.name, replace(drawn, proof=proof)))
         return np.stack([_sampled(drawn, run, grid, grid.tally(query, self._sample.rows(run), run)) for run in range(self.runs)])
-
-    def without(self, attributes: Sequence[str]) -> SecureCurator:
-        narrow = SecureCurator(self._sample.without(attributes), self.ledger.budget)
-        narrow.ledger, narrow._calls = self.ledger, self._calls
-        return narrow
-
-    def one(self, run: int) -> SecureCurator:
-        single = SecureCurator(self._sample.one(run), self.ledger.budget)
-        single.ledger.entries, single._calls = list(self.ledger.entries), self._calls.copy()
-        return single
 
     def until(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("the number of draws until an answer is accepted would show in the time it takes")
@@ -199,6 +189,9 @@ class _Unseeded(Draws):
 
     def __init__(self) -> None:
         super().__init__(0, "", [(0, 0)])
+
+    def for_run(self, run: int) -> Draws:
+        return self
 
     def generator(self, *_: Any) -> NoReturn:
         _refuse("it draws from a seed")

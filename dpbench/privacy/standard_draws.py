@@ -1,4 +1,4 @@
-"""Draws: standard noise by name, so that cells that ask the same query of the same run meet the same noise."""
+"""Standard draws: noise of scale 1 by name, so that cells that ask the same query of the same run get the same noise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from dpbench.base.random_streams import stream
 from dpbench.privacy.noise import Law
 
-KEPT = 4_000_000
-"""Standard draws kept for the next mechanism or ε, in numbers."""
+MAX_CACHED_NUMBERS = 4_000_000
+"""The standard draws that are cached for the next mechanism or ε, in numbers."""
 
 
 class Draws:
@@ -20,25 +20,25 @@ class Draws:
         self.seed = seed
         self.identity = identity
         self.runs = tuple(runs)
-        self._kept: dict[tuple[str, int, str, int], np.ndarray] = {}
-        self._size = 0
+        self._cache: dict[tuple[str, int, str, int], np.ndarray] = {}
+        self._cached_numbers = 0
 
     def generator(self, run: int, query: str, call: int, *block: int) -> np.random.Generator:
-        """One run's stream for one call, or for one block of its cells."""
+        """Return the stream of one run for one call, or for one block of a histogram's bins."""
         repeat, fold = self.runs[run]
         return stream(self.seed, self.identity, "noise", repeat, fold, query, call, *block)
 
     def standard(self, law: Law, query: str, call: int, size: int) -> np.ndarray:
-        """(runs, size) standard draws of a law."""
+        """Return (runs, size) standard draws of a law."""
         key = (query, call, law.name, size)
-        if key in self._kept:
-            return self._kept[key]
+        if key in self._cache:
+            return self._cache[key]
         drawn = np.stack([law.standard(self.generator(run, query, call), size) for run in range(len(self.runs))])
-        if self._size + drawn.size <= KEPT:
-            self._kept[key] = drawn
-            self._size += drawn.size
+        if self._cached_numbers + drawn.size <= MAX_CACHED_NUMBERS:
+            self._cache[key] = drawn
+            self._cached_numbers += drawn.size
         return drawn
 
-    def one(self, run: int) -> Draws:
-        """The same streams, for a single run."""
+    def for_run(self, run: int) -> Draws:
+        """Return the same streams for a single run."""
         return Draws(self.seed, self.identity, self.runs[run : run + 1])

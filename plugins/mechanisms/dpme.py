@@ -18,7 +18,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.fitting.noisy_histogram import fit_cells, fit_moments, fit_unbiased, moments_suffice
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.histogram import MOVED, PROOF, Histogram, Scan
+from dpbench.privacy.histogram import L1_SENSITIVITY, PROOF, Histogram, Scan
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise, laplace
 
@@ -73,7 +73,7 @@ class NoisyHistogram(Mechanism):
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         n = max(float(curator.n.min()), 2.0)  # folds may differ by a row: all runs of a fit have one grid
         grid = Binning.within(curator.geometry, self.bins(curator.geometry, n), self.cells)
-        noise = laplace(MOVED, budget.epsilon, PROOF)
+        noise = laplace(L1_SENSITIVITY, budget.epsilon, PROOF)
         scan = curator.scan(Histogram(grid), noise, grid.step)
         least = math.log(n) / budget.epsilon if self.counts == "threshold" else 0.0
         return replace(

@@ -15,10 +15,10 @@ from dpbench.data.bins import Binning
 from dpbench.data.geometry import Geometry
 from dpbench.fitting.noisy_histogram import fit_cells
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.histogram import MOVED, PROOF, Histogram
+from dpbench.privacy.histogram import L1_SENSITIVITY, PROOF, Histogram
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import geometric
-from dpbench.privacy.sparse_histogram import MOST, least_threshold, survivors
+from dpbench.privacy.sparse_histogram import MAX_EXPECTED_SURVIVORS, expected_survivors, smallest_threshold
 
 LARGEST = 200_000
 """The size when nothing is said, for tables of more rows."""
@@ -60,21 +60,22 @@ class FilterPriority(Mechanism):
 
     bins: int = option(8, low=2, high=10_000, help="equal bins of each continuous attribute")
     threshold: int | None = option(None, low=1, help="θ; null: the least that at most `size` empty cells are expected to reach")
-    size: int | None = option(None, low=1, high=MOST, help="cells of the summary; null: n, at most 200,000")
+    size: int | None = option(None, low=1, high=MAX_EXPECTED_SURVIVORS, help="cells of the summary; null: n, at most 200,000")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         return None if geometry.scaling == "box" else "its cells divide the declared ranges, so dataset.scaling must be box"
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         grid = Binning(curator.geometry, self.bins)
-        noise = geometric(MOVED, budget.epsilon, PROOF)
+        noise = geometric(L1_SENSITIVITY, budget.epsilon, PROOF)
         scale = float(noise.scale[0, 0])
         size = self.size or min(int(curator.n.min()), LARGEST)  # folds may differ by a row
-        threshold = self.threshold or least_threshold(grid.size, scale, size)
-        expected = survivors(grid.size, threshold, scale)
-        if expected > MOST:
+        threshold = self.threshold or smallest_threshold(grid.size, scale, size)
+        expected = expected_survivors(grid.size, threshold, scale)
+        if expected > MAX_EXPECTED_SURVIVORS:
             raise Refused(
-                f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty cells through. At most {MOST:,} can be held."
+                f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty cells through. "
+                f"At most {MAX_EXPECTED_SURVIVORS:,} can be held."
             )
         summaries = curator.sparse(Histogram(grid), noise, threshold, size)
         fit = fit_cells(problem, ((grid.centres(summary.index), summary.counts) for summary in summaries))
