@@ -83,7 +83,7 @@ class OneRunMechanism(Mechanism):
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         singles = [curator.for_run(run) for run in range(curator.runs)]
-        results = [self.fit_run(OneRunCurator(single), problem.one(run), budget) for run, single in enumerate(singles)]
+        results = [self.fit_run(OneRunCurator(single), problem.for_run(run), budget) for run, single in enumerate(singles)]
         curator.adopt(singles)
         weights, status = zip(*(result if isinstance(result, tuple) else (result, OK) for result in results), strict=True)
         return Fit(np.stack([np.asarray(vector, dtype=float) for vector in weights]), np.array(status))

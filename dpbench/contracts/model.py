@@ -69,7 +69,7 @@ class Problem(ABC):
     def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
         """The same metrics of the predictor that knows only the training target: its mean, or its majority."""
 
-    def one(self, run: int) -> Self:
+    def for_run(self, run: int) -> Self:
         """The problem of a single run."""
         single = copy(self)
         single.n = self.n[run : run + 1]

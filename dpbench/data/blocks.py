@@ -9,15 +9,15 @@ import numpy as np
 
 from dpbench.data.bins import Binning
 from dpbench.data.moments import Moments, gram
-from dpbench.data.samples import Sample, Summand, summed
+from dpbench.data.samples import Sample, Summand, sum_contributions
 from dpbench.data.scaling import Rows
 
 
 class Block:
-    """A block of repeats of one table on one kind of split; ``train`` and ``test`` are its two samples.
+    """Consecutive repeats of one dataset on one kind of split; ``train`` and ``test`` are its two samples.
 
-    ``rows_of`` gives the rows of a repeat (the same ones, unless the dataset is drawn anew for each), ``labels_of`` the
-    part of every row; part f is what run f of the repeat tests.
+    ``rows_of`` returns the rows of a repeat: the same ones, unless the dataset draws a table for each repeat. ``labels_of``
+    returns the part that each row belongs to; run f of a repeat tests on part f.
     """
 
     def __init__(
@@ -28,130 +28,126 @@ class Block:
         parts: int,
         tests: int,
     ) -> None:
-        self.rows_of = rows_of
-        self.labels_of = labels_of
+        self._rows_of = rows_of
+        self._labels_of = labels_of
         self.repeats = tuple(repeats)
         self.parts = parts
         self.tests = tests
-        self.geometry = rows_of(self.repeats[0]).geometry
+        self._half_ranges: dict[int, float] = {}
         self._labels: dict[int, np.ndarray] = {}
-        self._half_range: dict[int, float] = {}
-        self._cache: dict[Summand, np.ndarray] = {}
+        self._sums: dict[Summand, np.ndarray] = {}
         self._bins: tuple[Binning, Rows, np.ndarray] | None = None
         self._buffer = np.empty(0)
-        self.train: Sample = _Part(self, training=True)
-        self.test: Sample = _Part(self, training=False)
+        self.geometry = self.rows(self.repeats[0]).geometry
+        self.train: Sample = _BlockSample(self, training=True)
+        self.test: Sample = _BlockSample(self, training=False)
 
     @property
     def runs(self) -> list[tuple[int, int]]:
-        """(repeat, fold) of every run of the block, in order."""
+        """The (repeat, fold) of every run of the block, in order."""
         return [(repeat, fold) for repeat in self.repeats for fold in range(self.tests)]
 
+    def rows(self, repeat: int) -> Rows:
+        """Return all rows of a repeat."""
+        rows = self._rows_of(repeat)
+        self._half_ranges[repeat] = rows.geometry.half_range
+        return rows
+
     def labels(self, repeat: int) -> np.ndarray:
+        """Return the part of every row of a repeat; rows that the repeat did not sample have a negative label."""
         if repeat not in self._labels:
-            self._labels[repeat] = self.labels_of(repeat)
+            self._labels[repeat] = self._labels_of(repeat)
         return self._labels[repeat]
 
     def half_range(self, repeat: int) -> float:
-        """Half the target's declared range: a table that is drawn anew may declare another one."""
-        if repeat not in self._half_range:
-            self._half_range[repeat] = self.rows_of(repeat).geometry.half_range
-        return self._half_range[repeat]
+        """Return half the target's declared range: a table that is drawn for each repeat may declare another one."""
+        if repeat not in self._half_ranges:
+            self.rows(repeat)
+        return self._half_ranges[repeat]
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """(repeats, parts): how many rows each part has."""
-        return np.stack([np.bincount(self.labels(r)[self.labels(r) >= 0], minlength=self.parts) for r in self.repeats]).astype(
-            float
-        )
+        """The number of rows of each part: (repeats, parts)."""
+        labels = map(self.labels, self.repeats)
+        return np.stack([np.bincount(part[part >= 0], minlength=self.parts) for part in labels]).astype(float)
 
     @cached_property
     def grams(self) -> np.ndarray:
-        """(repeats, parts, d + 2, d + 2), exact since the rows lie on a grid."""
-        return np.stack([self._per_part(repeat, gram) for repeat in self.repeats])
+        """The sums of products of two columns: (repeats, parts, d + 2, d + 2), exact because values are multiples of 2^-k."""
+        return np.stack([self._grams_of(repeat) for repeat in self.repeats])
 
     def sums(self, query: Summand) -> np.ndarray:
-        """(repeats, parts, size) of a query without state, computed once."""
-        if query not in self._cache:
-            self._cache[query] = np.stack(
-                [
-                    np.stack(
-                        [summed(query, rows.take(np.flatnonzero(self.labels(repeat) == part)), 0) for part in range(self.parts)]
-                    )
-                    for repeat in self.repeats
-                    for rows in [self.rows_of(repeat)]
-                ]
-            )
-        return self._cache[query]
+        """Return the sums of a query without state, computed once: (repeats, parts, size)."""
+        if query not in self._sums:
+            self._sums[query] = np.stack([self._sums_of(query, repeat) for repeat in self.repeats])
+        return self._sums[query]
 
     def bins(self, binning: Binning, repeat: int) -> np.ndarray:
-        """Return the bin of every row of a repeat; the bins of the last table are cached."""
-        rows = self.rows_of(repeat)
+        """Return the bin of every row of a repeat; the last result is cached."""
+        rows = self.rows(repeat)
         if self._bins is None or self._bins[0] != binning or self._bins[1] is not rows:
             self._bins = binning, rows, binning.locate(rows)
         return self._bins[2]
 
-    def _per_part(self, repeat: int, statistic: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        rows = self.rows_of(repeat)
-        z = rows.z
-        self._half_range[repeat] = rows.geometry.half_range
-        labels = self.labels(repeat)
-        results = []
+    def _sums_of(self, query: Summand, repeat: int) -> np.ndarray:
+        rows, labels = self.rows(repeat), self.labels(repeat)
+        parts = (rows.take(np.flatnonzero(labels == part)) for part in range(self.parts))
+        return np.stack([sum_contributions(query, part, 0) for part in parts])
+
+    def _grams_of(self, repeat: int) -> np.ndarray:
+        z, labels = self.rows(repeat).z, self.labels(repeat)
+        grams = []
         for part in range(self.parts):
             index = np.flatnonzero(labels == part)
-            if self._buffer.size < len(index) * z.shape[1]:
-                self._buffer = np.empty(int(len(index) * z.shape[1] * 1.05))
-            chosen = self._buffer[: len(index) * z.shape[1]].reshape(len(index), z.shape[1])
-            np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is kept
-            results.append(statistic(chosen))
-        return np.stack(results)
+            size = len(index) * z.shape[1]
+            if self._buffer.size < size:
+                self._buffer = np.empty(int(size * 1.05))
+            chosen = self._buffer[:size].reshape(len(index), z.shape[1])
+            np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is used again
+            grams.append(gram(chosen))
+        return np.stack(grams)
 
 
-class _Part(Sample):
+class _BlockSample(Sample):
     """The training or the test rows of a block's runs."""
 
     def __init__(self, block: Block, training: bool) -> None:
         self._block = block
         self._training = training
-        self._moments: Moments | None = None
         self.geometry = block.geometry
-        self.runs = len(block.repeats) * block.tests
+        self.runs = len(block.runs)
 
     @property
     def n(self) -> np.ndarray:
         return self._of_runs(self._block.counts)
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
-        if self._moments is None:
-            self._moments = Moments(self._of_runs(self._block.grams), self.geometry)
-        return self._moments
+        return Moments(self._of_runs(self._block.grams), self.geometry)
 
     @property
     def half_range(self) -> np.ndarray:
         return np.array([self._block.half_range(repeat) for repeat, _ in self._block.runs])
 
     def sums(self, query: Summand) -> np.ndarray:
-        if query.state is None:
-            return self._of_runs(self._block.sums(query))
-        return np.stack([summed(query, self.rows(run), run) for run in range(self.runs)])
+        return self._of_runs(self._block.sums(query)) if query.state is None else super().sums(query)
 
     def rows(self, run: int) -> Rows:
-        repeat, kept = self._kept(run)
-        return self._block.rows_of(repeat).take(kept)
+        repeat, index = self._row_index(run)
+        return self._block.rows(repeat).take(index)
 
     def bins(self, binning: Binning, run: int) -> np.ndarray:
-        repeat, kept = self._kept(run)
-        return np.asarray(self._block.bins(binning, repeat)[kept])
+        repeat, index = self._row_index(run)
+        return np.asarray(self._block.bins(binning, repeat)[index])
 
-    def _kept(self, run: int) -> tuple[int, np.ndarray]:
-        """A run's repeat, and its rows' positions."""
+    def _row_index(self, run: int) -> tuple[int, np.ndarray]:
+        """Return a run's repeat and the positions of its rows in the repeat's table."""
         repeat, fold = self._block.runs[run]
         labels = self._block.labels(repeat)
         return repeat, np.flatnonzero((labels != fold) & (labels >= 0) if self._training else labels == fold)
 
     def _of_runs(self, parts: np.ndarray) -> np.ndarray:
-        """From (repeats, parts, …) to (runs, …): the tested part, or the total less it."""
+        """Turn (repeats, parts, …) into (runs, …): the tested part, or the total minus it."""
         tested = parts[:, : self._block.tests]
         chosen = parts.sum(axis=1, keepdims=True) - tested if self._training else tested
         return np.ascontiguousarray(chosen.reshape(-1, *parts.shape[2:]))

@@ -1,4 +1,4 @@
-"""The geometry of a scaled table: public facts, the only source of sensitivities."""
+"""The geometry of a scaled table: public facts about the design, the only source of sensitivities."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TargetKind = Literal["real", "binary"]
 
 @dataclass(frozen=True)
 class Geometry:
-    """What is public about a design matrix: its columns, how they were scaled, what the target can be.
+    """What is public about a design matrix: its columns, how they were scaled, and which values the target can take.
 
-    Under ``box`` scaling numeric columns lie in [-1, 1] and one-hot columns keep 0 and 1; under ``ball`` a row's L2 norm is
-    at most 1. The target lies in [-1, 1] (``real``) or is 0 or 1 (``binary``). The intercept, when there is one, is the
-    first column of the design and holds the constant ``constant``.
+    Under ``box`` scaling numeric columns lie in [-1, 1] and one-hot columns hold 0 and 1; under ``ball`` a row's L2 norm is
+    at most 1. The target lies in [-1, 1] (``real``) or is 0 or 1 (``binary``). If there is an intercept, it is the first
+    column of the design and holds the value ``constant``.
     """
 
     columns: tuple[str, ...]
@@ -33,57 +33,62 @@ class Geometry:
     half_range: float = 1.0
     """Half the target's declared range in its own unit: what one scaled unit is worth."""
     attributes: tuple[str, ...] = ()
-    """The attribute of each feature column, where that is not the column's own name."""
+    """The attribute of each feature column; empty where every column is its own attribute."""
     sensitive: tuple[str, ...] = ()
     """The attributes declared sensitive: public, as declarations are."""
     levels: tuple[int, ...] = ()
-    """How many equally spaced values each feature column can take between its bounds; 0: continuous, or not declared."""
+    """The number of equally spaced values that each feature column can take; 0 if it is continuous or not declared."""
 
     @property
     def features(self) -> int:
+        """The number of feature columns."""
         return len(self.columns)
 
     @property
     def dimension(self) -> int:
-        """D: the number of regression coefficients, the intercept's included."""
+        """D: the number of regression coefficients, including the intercept's."""
         return len(self.columns) + self.intercept
 
     @cached_property
     def numeric(self) -> int:
-        """Feature columns outside one-hot groups."""
+        """The number of feature columns outside one-hot groups."""
         return len(self.columns) - sum(map(len, self.groups))
-
-    def positions(self, attribute: str) -> tuple[int, ...]:
-        """The coefficients that belong to an attribute."""
-        attributes = self.attributes or self.columns
-        if attribute not in attributes:
-            raise unknown("attribute", attribute, set(attributes))
-        return tuple(index + self.intercept for index, name in enumerate(attributes) if name == attribute)
-
-    def without(self, attributes: Collection[str]) -> Geometry:
-        """The geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
-        kept = self.kept(attributes)
-        place = {old: new for new, old in enumerate(kept)}
-        groups = tuple(tuple(place[index] for index in group if index in place) for group in self.groups)
-        own = self.attributes or self.columns
-        return replace(
-            self,
-            columns=tuple(self.columns[index] for index in kept),
-            groups=tuple(group for group in groups if group),
-            attributes=tuple(own[index] for index in kept),
-            levels=tuple(self.levels[index] for index in kept) if self.levels else (),
-            sensitive=tuple(name for name in self.sensitive if name not in attributes),
-        )
-
-    def kept(self, attributes: Collection[str]) -> list[int]:
-        """The feature columns that do not belong to these attributes."""
-        own = self.attributes or self.columns
-        for name in attributes:
-            if name not in own:
-                raise unknown("attribute", name, set(own))
-        return [index for index, name in enumerate(own) if name not in attributes]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The coefficients' names in order."""
         return (("intercept",) if self.intercept else ()) + self.columns
+
+    def positions(self, attribute: str) -> tuple[int, ...]:
+        """Return the positions of the coefficients that belong to an attribute."""
+        self._check_attributes([attribute])
+        return tuple(index + self.intercept for index, name in enumerate(self._owners) if name == attribute)
+
+    def columns_without(self, attributes: Collection[str]) -> list[int]:
+        """Return the positions of the feature columns that do not belong to these attributes."""
+        self._check_attributes(attributes)
+        return [index for index, name in enumerate(self._owners) if name not in attributes]
+
+    def without(self, attributes: Collection[str]) -> Geometry:
+        """Return the geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
+        remaining = self.columns_without(attributes)
+        new_index = {old: new for new, old in enumerate(remaining)}
+        groups = (tuple(new_index[index] for index in group if index in new_index) for group in self.groups)
+        return replace(
+            self,
+            columns=tuple(self.columns[index] for index in remaining),
+            groups=tuple(filter(None, groups)),
+            attributes=tuple(self._owners[index] for index in remaining),
+            levels=tuple(self.levels[index] for index in remaining) if self.levels else (),
+            sensitive=tuple(name for name in self.sensitive if name not in attributes),
+        )
+
+    @property
+    def _owners(self) -> tuple[str, ...]:
+        """The attribute of each feature column."""
+        return self.attributes or self.columns
+
+    def _check_attributes(self, attributes: Collection[str]) -> None:
+        for name in attributes:
+            if name not in self._owners:
+                raise unknown("attribute", name, set(self._owners))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,11 +15,11 @@ from dpbench.data.moments import Moments, gram
 from dpbench.data.scaling import Rows
 
 CHUNK = 16_384
-"""Rows summed at a time where a query's contributions are formed: a constant, so that sums never depend on the engine."""
+"""Rows whose contributions are formed and summed at a time: a constant, so that no sum depends on the engine."""
 
 
 class Summand(Protocol):
-    """What a sum over rows is made of: a query, as far as a sample needs to know it."""
+    """The part of a query that a sample needs: what each row contributes to the sum."""
 
     state: np.ndarray | None
 
@@ -29,7 +30,7 @@ class Summand(Protocol):
 
 
 class Sample(ABC):
-    """The rows of every run of a block (those that train, or those that test), seen through sums."""
+    """The training rows, or the test rows, of every run of a block, seen through sums."""
 
     geometry: Geometry
     runs: int
@@ -37,64 +38,70 @@ class Sample(ABC):
     @property
     @abstractmethod
     def n(self) -> np.ndarray:
-        """Rows of each run: public."""
+        """The number of rows of each run: public."""
 
     @property
     @abstractmethod
     def moments(self) -> Moments:
-        """Second moments of each run's rows."""
+        """The second moments of each run's rows."""
+
+    @abstractmethod
+    def rows(self, run: int) -> Rows:
+        """Return the rows of one run, for callers that cannot do with sums."""
 
     @property
     def half_range(self) -> np.ndarray:
         """Half the target's declared range in its own unit, for each run."""
         return np.full(self.runs, self.geometry.half_range)
 
-    @abstractmethod
     def sums(self, query: Summand) -> np.ndarray:
-        """The query's contributions summed over each run's rows: (runs, size)."""
-
-    @abstractmethod
-    def rows(self, run: int) -> Rows:
-        """One run's rows, for what really needs them."""
+        """Sum the query's contributions over the rows of each run: (runs, size)."""
+        return np.stack([sum_contributions(query, self.rows(run), run) for run in range(self.runs)])
 
     def bins(self, binning: Binning, run: int) -> np.ndarray:
         """Return the bin of each of a run's rows: (rows, integers per index)."""
         return binning.locate(self.rows(run))
 
-    def one(self, run: int) -> Sample:
-        """A sample of this run alone."""
+    def for_run(self, run: int) -> Sample:
+        """Return a sample that holds one run only."""
         return _OneRun(self, run)
 
     def without(self, attributes: Collection[str]) -> Sample:
-        """The same rows without these attributes."""
+        """Return the same rows without these attributes."""
         return _Narrow(self, attributes)
 
 
 class WholeSample(Sample):
-    """One table as it is, a single run: what a release, an audit and a timing fit on."""
+    """A whole table for each run, all of one geometry: what a release, an audit and a timing fit on.
 
-    runs = 1
+    The same table may be passed for many runs, which then differ by their noise alone; its sums are computed once.
+    """
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._moments: Moments | None = None
-        self.geometry = rows.geometry
+    def __init__(self, *tables: Rows) -> None:
+        self._tables = tables
+        self.runs = len(tables)
+        self.geometry = tables[0].geometry
 
     @property
     def n(self) -> np.ndarray:
-        return np.array([float(self._rows.n)])
+        return np.array([float(rows.n) for rows in self._tables])
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
-        if self._moments is None:
-            self._moments = Moments(gram(self._rows.z)[None], self.geometry)
-        return self._moments
+        return Moments(self._per_table(lambda rows: gram(rows.z)), self.geometry)
 
     def sums(self, query: Summand) -> np.ndarray:
-        return summed(query, self._rows, 0)[None]
+        if query.state is not None:
+            return super().sums(query)
+        return self._per_table(lambda rows: sum_contributions(query, rows, 0))
 
     def rows(self, run: int) -> Rows:
-        return self._rows
+        return self._tables[run]
+
+    def _per_table(self, statistic: Callable[[Rows], np.ndarray]) -> np.ndarray:
+        """Stack a statistic of each run's table, computed once for each table."""
+        results = {key: statistic(rows) for key, rows in {id(rows): rows for rows in self._tables}.items()}
+        return np.stack([results[id(rows)] for rows in self._tables])
 
 
 class _OneRun(Sample):
@@ -120,9 +127,8 @@ class _OneRun(Sample):
         return Moments(self._sample.moments.gram[self._run], self.geometry)
 
     def sums(self, query: Summand) -> np.ndarray:
-        if query.state is None:
-            return self._sample.sums(query)[self._run]
-        return summed(query, self.rows(0), 0)[None]  # the state is this run's alone
+        # a state belongs to this run alone, so the sums of the whole sample would not fit it
+        return self._sample.sums(query)[self._run] if query.state is None else super().sums(query)
 
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._run.start)
@@ -136,7 +142,8 @@ class _Narrow(Sample):
 
     def __init__(self, sample: Sample, attributes: Collection[str]) -> None:
         self._sample = sample
-        self._kept = np.array([0, *(1 + index for index in sample.geometry.kept(attributes)), sample.geometry.features + 1])
+        remaining = [1 + index for index in sample.geometry.columns_without(attributes)]
+        self._columns = np.array([0, *remaining, sample.geometry.features + 1])
         self.geometry = sample.geometry.without(attributes)
         self.runs = sample.runs
 
@@ -150,16 +157,14 @@ class _Narrow(Sample):
 
     @property
     def moments(self) -> Moments:
-        return Moments(self._sample.moments.gram[:, self._kept[:, None], self._kept], self.geometry)
-
-    def sums(self, query: Summand) -> np.ndarray:
-        return np.stack([summed(query, self.rows(run), run) for run in range(self.runs)])
+        return Moments(self._sample.moments.gram[:, self._columns[:, None], self._columns], self.geometry)
 
     def rows(self, run: int) -> Rows:
-        return Rows(np.take(self._sample.rows(run).z, self._kept, axis=1), self.geometry)
+        return Rows(np.take(self._sample.rows(run).z, self._columns, axis=1), self.geometry)
 
 
-def summed(query: Summand, rows: Rows, run: int) -> np.ndarray:
+def sum_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:
+    """Sum a query's contributions over rows, chunk by chunk."""
     total = np.zeros(query.size)
     for start in range(0, rows.n, CHUNK):
         chunk = Rows(rows.z[start : start + CHUNK], rows.geometry)

@@ -1,4 +1,4 @@
-"""Scaling: from a table with public bounds to rows on a dyadic grid.
+"""Scaling: from a table with public bounds to rows of numbers with few digits, whose sums are exact.
 
 Values are clipped to their declared bounds, mapped to [-1, 1] (box) or into the unit ball (ball), and truncated towards
 zero to multiples of 2^-k with 2k + log2 n <= 53 and k <= 16. So every sum of products of two columns is exact in float64:
@@ -16,7 +16,7 @@ from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry, Scaling, TargetKind
 from dpbench.data.table import Table
 
-FINEST = 16
+MAX_FRACTION_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,12 @@ class Rows:
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return len(self.z)
 
     @property
     def x(self) -> np.ndarray:
-        """The design matrix, its intercept column included."""
+        """The design, including the column of its intercept."""
         if not self.geometry.intercept:
             return self.z[:, 1:-1]
         if self.geometry.constant == 1:
@@ -45,15 +46,34 @@ class Rows:
 
     @property
     def y(self) -> np.ndarray:
+        """The target."""
         return self.z[:, -1]
 
     def take(self, index: np.ndarray) -> Rows:
+        """Return these rows only."""
         return Rows(self.z[index], self.geometry)
 
 
-def grid_bits(rows: int) -> int:
-    """k: the finest grid on which Gram sums of this many rows are exact."""
-    return min(FINEST, (53 - math.ceil(math.log2(max(rows, 2)))) // 2)
+def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> Rows:
+    """Clip, map and truncate the rows of a table; a binary target says whether the table's threshold is exceeded."""
+    bits = fraction_bits(table.rows)
+    z = np.empty((table.rows, len(table.columns) + 2))  # filled in place: tables may be large
+    z[:, 0] = 1
+    features, constant = z[:, 1:-1], 1.0
+    if scaling == "box":
+        _map_to_box(table, features)
+    else:
+        constant = _map_to_ball(table, intercept, features)
+    truncate(features, bits)
+    z[:, -1] = truncate(_scaled_target(table, target), bits)
+    constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
+    outside = (table.response < table.target.low) | (table.response > table.target.high)
+    return Rows(z, _geometry(table, scaling, intercept, target, constant), float(outside.mean()) if target == "real" else 0.0)
+
+
+def fraction_bits(rows: int) -> int:
+    """Return k: the most binary digits after the point with which sums over this many rows are exact."""
+    return min(MAX_FRACTION_BITS, (53 - math.ceil(math.log2(max(rows, 2)))) // 2)
 
 
 def truncate(values: np.ndarray, bits: int) -> np.ndarray:
@@ -64,64 +84,29 @@ def truncate(values: np.ndarray, bits: int) -> np.ndarray:
     return values
 
 
-def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> Rows:
-    """The table's rows, clipped, scaled and on the grid; a binary target is whether the table's threshold is exceeded."""
-    n, d = table.features.shape
-    bits = grid_bits(n)
-    z = np.empty((n, d + 2))
-    z[:, 0] = 1
-    features = z[:, 1:-1]
-    constant = 1.0
-    if scaling == "ball" and table.radius is not None:
-        # a declared norm: clip every row to it; with an intercept the two parts share the unit ball equally
-        features[:] = table.features
-        share = math.sqrt(2) if intercept else 1.0
-        norms = np.sqrt(np.einsum("ij,ij->i", features, features))
-        features /= (np.maximum(norms, table.radius) * share)[:, None]
-        constant = 1 / share
-    else:
-        groups = _groups(table)
-        for index, column in enumerate(table.columns):
-            features[:, index] = _boxed(table.features[:, index], column.low, column.high, column.group is not None)
-        if scaling == "ball":
-            numeric = sum(column.group is None for column in table.columns)
-            norm = math.sqrt(numeric + len(groups) + intercept)  # ALGORITHMS 0: x <- box(x) / sqrt(D); one 1 a one-hot group
-            features /= norm
-            constant = 1 / norm
-    truncate(features, bits)
-    z[:, -1] = truncate(_target(table, target), bits)
-    constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
-    half_range = (table.target.high - table.target.low) / 2 if target == "real" else 1.0
-    geometry = Geometry(
-        columns=tuple(column.name for column in table.columns),
-        groups=_groups(table),
-        intercept=intercept,
-        scaling=scaling,
-        target=target,
-        constant=constant,
-        half_range=half_range,
-        attributes=tuple(column.attribute for column in table.columns),
-        sensitive=table.sensitive,
-        levels=tuple(column.levels for column in table.columns),
-    )
-    outside = (table.response < table.target.low) | (table.response > table.target.high)
-    return Rows(z, geometry, float(outside.mean()) if target == "real" else 0.0)
-
-
-def _groups(table: Table) -> tuple[tuple[int, ...], ...]:
-    members: dict[str, list[int]] = {}
+def _map_to_box(table: Table, out: np.ndarray) -> None:
+    """Write the features, each within its declared bounds, into [-1, 1]; one-hot columns keep 0 and 1."""
     for index, column in enumerate(table.columns):
-        if column.group is not None:
-            members.setdefault(column.group, []).append(index)
-    return tuple(tuple(group) for group in members.values())
+        out[:, index] = _boxed(table.features[:, index], column.low, column.high, column.group is not None)
 
 
-def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.ndarray:
-    clipped = np.clip(values.astype(float), low, high)
-    return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
+def _map_to_ball(table: Table, intercept: bool, out: np.ndarray) -> float:
+    """Write the features into the unit ball and return the constant of the intercept, which shares the ball with them."""
+    if table.radius is None:
+        _map_to_box(table, out)
+        numeric = sum(column.group is None for column in table.columns)
+        norm = math.sqrt(numeric + len(_groups(table)) + intercept)  # x <- box(x) / sqrt(D); one 1 in each one-hot group
+        out /= norm
+        return 1 / norm
+    # a declared norm: clip every row to it; the features and an intercept share the ball equally
+    out[:] = table.features
+    share = math.sqrt(2) if intercept else 1.0
+    norms = np.sqrt(np.einsum("ij,ij->i", out, out))
+    out /= (np.maximum(norms, table.radius) * share)[:, None]
+    return 1 / share
 
 
-def _target(table: Table, kind: TargetKind) -> np.ndarray:
+def _scaled_target(table: Table, kind: TargetKind) -> np.ndarray:
     column = table.target
     if kind == "real":
         return _boxed(table.response, column.low, column.high, one_hot=False)
@@ -130,3 +115,31 @@ def _target(table: Table, kind: TargetKind) -> np.ndarray:
             f"The target {column.name!r} is not binary: set dataset.threshold, in the range [{column.low:g}, {column.high:g}]."
         )
     return (table.response > table.threshold).astype(float)
+
+
+def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.ndarray:
+    clipped = np.clip(values.astype(float), low, high)
+    return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
+
+
+def _geometry(table: Table, scaling: Scaling, intercept: bool, target: TargetKind, constant: float) -> Geometry:
+    return Geometry(
+        columns=tuple(column.name for column in table.columns),
+        groups=_groups(table),
+        intercept=intercept,
+        scaling=scaling,
+        target=target,
+        constant=constant,
+        half_range=(table.target.high - table.target.low) / 2 if target == "real" else 1.0,
+        attributes=tuple(column.attribute for column in table.columns),
+        sensitive=table.sensitive,
+        levels=tuple(column.levels for column in table.columns),
+    )
+
+
+def _groups(table: Table) -> tuple[tuple[int, ...], ...]:
+    members: dict[str, list[int]] = {}
+    for index, column in enumerate(table.columns):
+        if column.group is not None:
+            members.setdefault(column.group, []).append(index)
+    return tuple(map(tuple, members.values()))

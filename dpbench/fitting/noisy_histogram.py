@@ -35,7 +35,7 @@ def fit_cells(problem: Problem, cells: Iterable[tuple[Rows, np.ndarray]]) -> Fit
         if empty[-1]:
             weights.append(np.zeros(problem.geometry.dimension))
         else:
-            weights.append(problem.one(run).weighted(rows.x, rows.y, weight * (problem.n[run] / total)))
+            weights.append(problem.for_run(run).weighted(rows.x, rows.y, weight * (problem.n[run] / total)))
     return _fit(np.stack(weights), np.array(empty), ~np.array(empty))
 
 

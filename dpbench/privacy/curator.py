@@ -221,7 +221,7 @@ class Curator:
         :meth:`adopt` brings the ledgers and the tapes of all runs together again.
         """
         single = copy(self)
-        single._sample = self._sample.one(run)
+        single._sample = self._sample.for_run(run)
         single._draws = self._draws.for_run(run)
         single._calls = self._calls.copy()
         single.tape = None if self.tape is None else []

@@ -9,7 +9,7 @@ import numpy as np
 from dpbench.contracts.attack import Target
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
-from dpbench.data.splits import UNUSED
+from dpbench.data.splits import UNSAMPLED
 
 FEWEST = 2
 """Fits with a row, and without it, from which its evidence can be weighed."""
@@ -17,7 +17,7 @@ FEWEST = 2
 
 def shadow_block(target: Target, repeat: int, fits: int) -> Block:
     """So many random splits of a repeat's rows into parts of the same sizes, whatever the block of repeats."""
-    rows, block = target.block.rows_of(repeat), target.block
+    rows, block = target.block.rows(repeat), target.block
     parts = np.sort(block.labels(repeat))
 
     def labels(shadow: int) -> np.ndarray:
@@ -29,7 +29,7 @@ def shadow_block(target: Target, repeat: int, fits: int) -> Block:
 def members(block: Block, repeat: int, fold: int, rows: np.ndarray) -> np.ndarray:
     """Which of these rows trained a run."""
     labels = block.labels(repeat)[rows]
-    return np.asarray((labels != fold) & (labels != UNUSED))
+    return np.asarray((labels != fold) & (labels != UNSAMPLED))
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Membership(Attack):
         numbers: list[Numbers] = []
         judged: _Judged | None = None
         for run, (repeat, fold) in enumerate(block.runs):
-            table = block.rows_of(repeat)
+            table = block.rows(repeat)
             if judged is None or judged.table is not table:  # one table for all repeats, unless it is drawn anew for each
                 judged = self._judged(target, repeat, table)
             inside = members(block, repeat, fold, judged.picked)

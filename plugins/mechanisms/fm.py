@@ -72,7 +72,7 @@ class FunctionalMechanism(Mechanism):
         noise = laplace(objective.l1_bound(self.sensitivity), budget.epsilon / 2, objective.proof(self.sensitivity))
 
         def bounded(run: int, coefficients: np.ndarray) -> bool:
-            single = problem.one(run)
+            single = problem.for_run(run)
             return bool(single.regularised(objective.quadratic(coefficients[None], single.n)).bounded[0])
 
         coefficients, accepted = curator.until(objective, noise, bounded, self.max_tries)

@@ -40,8 +40,8 @@ class PenalisedSquares(LeastSquares):
         """The factor of ‖w‖² in the summed objective of each run."""
         return np.asarray(self.penalty * self.n)
 
-    def one(self, run: int) -> Self:
-        single = super().one(run)
+    def for_run(self, run: int) -> Self:
+        single = super().for_run(run)
         single.penalty = self.penalty[run : run + 1]
         return single
 

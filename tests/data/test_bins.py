@@ -167,4 +167,4 @@ def test_the_cells_of_a_run_are_those_of_its_rows(table) -> None:  # type: ignor
             for run in range(sample.runs):
                 expected = grid.locate(sample.rows(run))
                 np.testing.assert_array_equal(sample.bins(grid, run), expected)
-                np.testing.assert_array_equal(sample.one(run).bins(grid, 0), expected)
+                np.testing.assert_array_equal(sample.for_run(run).bins(grid, 0), expected)

@@ -46,8 +46,8 @@ def test_every_run_s_sums_are_those_of_its_own_rows(splits, sampled, scaled, mak
             np.testing.assert_array_equal(sample.moments.gram[run], gram(rows.z))
             np.testing.assert_array_equal(sample.sums(query)[run], direct.sums(query)[0])
             np.testing.assert_array_equal(query.exact(sample)[run], query.exact(direct)[0])
-            np.testing.assert_array_equal(sample.one(run).moments.gram[0], gram(rows.z))
-            np.testing.assert_array_equal(sample.one(run).sums(query)[0], direct.sums(query)[0])
+            np.testing.assert_array_equal(sample.for_run(run).moments.gram[0], gram(rows.z))
+            np.testing.assert_array_equal(sample.for_run(run).sums(query)[0], direct.sums(query)[0])
 
 
 @pytest.mark.parametrize("splits", SCHEMES, ids=["k-fold", "hold-out"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.data.scaling import grid_bits, scale, truncate
+from dpbench.data.scaling import fraction_bits, scale, truncate
 from dpbench.data.table import Column, Table
 
 
@@ -30,7 +30,7 @@ def test_box_rows_keep_their_bounds_and_their_meaning(rows, intercept) -> None: 
     z = scaled.z
     assert (z[:, 0] == 1).all()
     assert np.abs(z).max() <= 1
-    step = 2.0 ** -grid_bits(rows)
+    step = 2.0 ** -fraction_bits(rows)
     for index, column in enumerate((*table.columns[:4], table.target)):
         raw = table.response if column is table.target else table.features[:, index]
         wanted = np.clip(2 * (raw - column.low) / (column.high - column.low) - 1, -1, 1)
@@ -69,7 +69,7 @@ def test_a_declared_norm_clips_only_what_is_beyond_it() -> None:
 @pytest.mark.parametrize("rows", [2, 1_000, 2**21, 2**22, 370_000])
 def test_every_number_is_a_multiple_of_a_grid_on_which_sums_are_exact(rows, scaling) -> None:  # type: ignore[no-untyped-def]
     """2k + log2 n <= 53, and no finer than 2⁻¹⁶."""
-    bits = grid_bits(rows)
+    bits = fraction_bits(rows)
     assert bits <= 16
     assert 2 * bits + math.log2(rows) <= 53
     assert bits == 16 or 2 * (bits + 1) + math.log2(rows) > 52

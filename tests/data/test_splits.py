@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
-from dpbench.data.splits import UNUSED, Splits
+from dpbench.data.splits import UNSAMPLED, Splits
 
 SCHEMES = {
     "5 folds": Splits(repeats=3),
@@ -27,9 +27,9 @@ def test_the_parts_partition_the_sampled_rows_into_public_sizes(splits, rows, sa
     for repeat in range(splits.repeats):
         labels = splits.assign(rows, sampled, 0, "t", repeat)
         assert labels.shape == (rows,)
-        assert (labels == UNUSED).sum() == rows - sampled
-        assert labels.min() >= UNUSED
-        counts = np.bincount(labels[labels != UNUSED], minlength=splits.parts)
+        assert (labels == UNSAMPLED).sum() == rows - sampled
+        assert labels.min() >= UNSAMPLED
+        counts = np.bincount(labels[labels != UNSAMPLED], minlength=splits.parts)
         np.testing.assert_array_equal(counts, splits.sizes(sampled))
         assert counts.sum() == sampled
         assert counts.min() >= 1
@@ -53,7 +53,7 @@ def test_a_hold_out_tests_its_fraction_and_leaves_both_parts_a_row(fraction, row
 
 def test_an_empty_part_is_refused() -> None:
     for splits, rows in ((Splits(folds=5), 4), (Splits(scheme="holdout"), 1)):
-        with pytest.raises(Refused, match="leaves an empty one"):
+        with pytest.raises(Refused, match="leaves a part empty"):
             splits.sizes(rows)
 
 

@@ -171,7 +171,7 @@ def test_an_exact_answer_is_the_sum_of_its_contributions_in_every_run(scaling, t
     exact = query.exact(block.train)
     np.testing.assert_allclose(exact, block.train.sums(query), rtol=1e-11, atol=1e-9)
     for run in (0, 13):
-        alone = WeightedMoments(rows.geometry, weigh, state[run : run + 1], KAPPA).exact(block.train.one(run))
+        alone = WeightedMoments(rows.geometry, weigh, state[run : run + 1], KAPPA).exact(block.train.for_run(run))
         np.testing.assert_array_equal(alone[0], exact[run])
     parts = [part.exact(block.train) for part in (query.matrix, query.vector)]
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), exact)

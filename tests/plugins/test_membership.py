@@ -26,7 +26,7 @@ PLANTED = '''
     import numpy as np
 
     from dpbench import Fit, Mechanism, hookimpl
-    from dpbench.privacy.cost import Pure
+    from dpbench.accounting.costs import Pure
 
     @dataclass(frozen=True)
     class Planted(Mechanism):

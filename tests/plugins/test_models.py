@@ -37,7 +37,7 @@ def test_the_fit_of_a_batch_is_the_fits_of_its_runs(name, drawn, split, make, cu
     together = problem.exact(block.train)
     assert set(together.status) == {"ok"}
     for run in range(block.train.runs):
-        single = problem.one(run).exact(block.train.one(run))
+        single = problem.for_run(run).exact(block.train.for_run(run))
         np.testing.assert_array_equal(single.weights, together.weights[run : run + 1])
 
 

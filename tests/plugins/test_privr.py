@@ -237,7 +237,7 @@ def test_the_same_seed_gives_the_same_bits_in_any_block(block, asked) -> None:
     other = asked(block.train, block.runs, seed=1)
     assert (whole.fit.weights != other.fit.weights).all()
     for run in (0, 5):
-        alone = asked(block.train.one(run), block.runs[run : run + 1])
+        alone = asked(block.train.for_run(run), block.runs[run : run + 1])
         np.testing.assert_array_equal(alone.fit.weights[0], whole.fit.weights[run])
 
 

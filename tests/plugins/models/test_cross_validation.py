@@ -100,10 +100,10 @@ def test_a_single_run_keeps_its_own_penalty(name, drawn, make, split) -> None:
     block = split(rows, range(3))
     problem = make("model", name, penalty="cv").prepare(curator_of(block.train, block.runs))
     for run in (0, 5, 8):
-        single = problem.one(run)
+        single = problem.for_run(run)
         np.testing.assert_array_equal(single.penalty, problem.penalty[run : run + 1])
         np.testing.assert_array_equal(
-            single.exact(block.train.one(run)).weights, problem.exact(block.train).weights[run : run + 1]
+            single.exact(block.train.for_run(run)).weights, problem.exact(block.train).weights[run : run + 1]
         )
 
 

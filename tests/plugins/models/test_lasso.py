@@ -123,9 +123,9 @@ def test_a_run_s_bits_do_not_depend_on_the_other_runs(solver, drawn, make, curat
     together = problem.minimise(objectives)
     backwards = problem.minimise(Quadratic(objectives.matrix[::-1].copy(), objectives.linear[::-1].copy()))
     np.testing.assert_array_equal(together, backwards[::-1])
-    alone = problem.one(7).minimise(Quadratic(objectives.matrix[7:8], objectives.linear[7:8]))
+    alone = problem.for_run(7).minimise(Quadratic(objectives.matrix[7:8], objectives.linear[7:8]))
     np.testing.assert_array_equal(together[7:8], alone)
-    single = problem.one(7).minimise(Quadratic(objectives.matrix[7], objectives.linear[7]))
+    single = problem.for_run(7).minimise(Quadratic(objectives.matrix[7], objectives.linear[7]))
     np.testing.assert_array_equal(together[7], single)
 
 

@@ -49,6 +49,6 @@ def test_one_run_has_its_own_penalty(block: Block, make: Callable[..., Any], cur
     problem = PenalisedSquares(block.geometry, block.train.n, np.linspace(0.01, 0.3, block.train.runs))
     together = problem.exact(block.train).weights
     for run in range(block.train.runs):
-        single = problem.one(run)
+        single = problem.for_run(run)
         assert single.penalty.tolist() == [problem.penalty[run]]
-        np.testing.assert_array_equal(single.exact(block.train.one(run)).weights, together[run : run + 1])
+        np.testing.assert_array_equal(single.exact(block.train.for_run(run)).weights, together[run : run + 1])
