@@ -1,4 +1,4 @@
-"""Membership inference: guessing from the released model whether a row was among those that trained it."""
+"""Membership inference: guess from the released model whether a row was among its training rows."""
 
 from __future__ import annotations
 
@@ -14,85 +14,94 @@ from dpbench.contracts.model import Capability, Problem
 from dpbench.data.scaling import Rows
 
 from ..models.logistic import area_under_curve
-from ._judging import Numbers, stacked
-from ._shadows import Evidence, evidence, members, shadow_block
+from ._guess_metrics import Metrics, stack_runs
+from ._shadow_fits import Evidence, evidence, members, shadow_block
 
-FALSE_ALARMS = 0.01
-NAMES = ("accuracy_train", "accuracy_test", "balanced_accuracy", "auc", "advantage", "tpr_at_1_fpr")
+FALSE_POSITIVE_RATE = 0.01
+"""The rate at which tpr_at_1_fpr reads the ROC curve."""
+METRICS = ("accuracy_train", "accuracy_test", "balanced_accuracy", "auc", "advantage", "tpr_at_1_fpr")
 
 
 @dataclass(frozen=True)
 class Membership(Attack):
-    """Guesses which rows trained the model: by a likelihood ratio against shadow fits, and by the loss alone.
+    """Guess which rows trained the model: by a likelihood ratio against shadow fits, and by the loss alone.
 
-    The likelihood-ratio attack (Carlini et al. 2022) fits the same mechanism to ``fits`` random splits of the table, with noise
-    of its own, and learns for each of ``targets`` rows how x'w is distributed with the row and without it: two normal laws of
-    one variance. A row is accused where the first is likelier. ``loss/…`` are the same numbers without shadows: a row is
-    accused where its loss is below the mean loss of those that trained (Yeom et al. 2018). Judged are the same random rows in
-    all runs, as members where they trained the run.
+    The likelihood-ratio attack (Carlini et al. 2022) fits the same mechanism, with fresh noise, to ``fits`` random splits of
+    the table. From these fits it learns, for each of ``targets`` rows, the distribution of x'w with the row and without it: two
+    normal laws with one variance. It guesses that a row is a member if the first law is likelier. ``loss/…`` are the same
+    metrics without shadow fits: a row is a member if its loss is below the mean loss of the training rows (Yeom et al. 2018).
+    The same random rows are evaluated in every run; a row counts as a member if it trained the run.
 
-    advantage is true less false positives at that fixed threshold, so its mean is not flattered by a choice among thresholds, and
-    for a release that is (ε, δ)-DP it is at most ``cap``, (e^ε - 1 + 2δ)/(e^ε + 1), in expectation: an interval above the cap
-    refutes the guarantee. An advantage far below it proves nothing: these rows are ordinary ones, the cap is about the worst
-    row of the worst table. tpr_at_1_fpr, the true positives at 1 % false ones, is at most e^ε % + δ.
-    accuracy_train and accuracy_test are the members and the others that are told rightly.
+    advantage is the true positive rate minus the false positive rate at that fixed threshold, so no choice among thresholds
+    makes its mean too large. In expectation it is at most ``cap``, (e^ε - 1 + 2δ)/(e^ε + 1), for a release that is (ε, δ)-DP:
+    an interval above the cap refutes the guarantee. An advantage far below the cap proves nothing, because these rows are
+    ordinary ones and the cap holds for the worst row of the worst table. tpr_at_1_fpr is the true positive rate at a false
+    positive rate of 1 %; its limit is e^ε % + δ. accuracy_train and accuracy_test are the shares of members and of other rows
+    that are guessed right.
 
-    Cost: ``fits`` further fits a cell, in one batch (a table redrawn for each repeat: for each), then one product of the judged
-    rows with all weights.
+    Cost: ``fits`` additional fits per cell, in one batch (or per repeat, if the table is redrawn for each repeat), and one
+    product of the evaluated rows with all weights.
     """
 
     name: ClassVar[str] = "membership"
     needs: ClassVar[frozenset[Capability]] = frozenset({"likelihood"})
 
-    targets: int = option(4000, low=2, help="rows that are judged, drawn once; fewer where the table has fewer")
-    fits: int = option(128, low=8, help="shadow fits")
+    targets: int = option(4000, low=2, help="number of evaluated rows, drawn once (at most the rows of the table)")
+    fits: int = option(128, low=8, help="number of shadow fits")
 
     def run(self, target: Target) -> dict[str, np.ndarray]:
         block = target.block
-        numbers: list[Numbers] = []
-        judged: _Judged | None = None
+        metrics: list[Metrics] = []
+        evaluated: _EvaluatedRows | None = None
         for run, (repeat, fold) in enumerate(block.runs):
             table = block.rows(repeat)
-            if judged is None or judged.table is not table:  # one table for all repeats, unless it is drawn anew for each
-                judged = self._judged(target, repeat, table)
-            inside = members(block, repeat, fold, judged.picked)
-            numbers.append(judged.told(target.problem, target.weights[run], inside))
-        return stacked(numbers)
+            if evaluated is None or evaluated.table is not table:  # all repeats share a table unless it is redrawn for each
+                evaluated = self._evaluated_rows(target, repeat, table)
+            is_member = members(block, repeat, fold, evaluated.positions)
+            metrics.append(evaluated.metrics(target.problem, target.weights[run], is_member))
+        return stack_runs(metrics)
 
-    def _judged(self, target: Target, repeat: int, table: Rows) -> _Judged:
-        picked = np.sort(target.stream("membership rows").permutation(table.n)[: self.targets])
+    def _evaluated_rows(self, target: Target, repeat: int, table: Rows) -> _EvaluatedRows:
+        positions = np.sort(target.stream("membership rows").permutation(table.n)[: self.targets])
         shadows = target.remember(("shadows", self.fits, repeat), lambda: shadow_block(target, repeat, self.fits))
-        return _Judged(table, picked, table.take(picked), evidence(target, shadows, table, picked))
+        return _EvaluatedRows(table, positions, table.take(positions), evidence(target, shadows, table, positions))
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """The rows that are judged, and what the shadows say about them."""
+class _EvaluatedRows:
+    """The rows whose membership is guessed, and what the shadow fits say about them."""
 
     table: Rows
-    picked: np.ndarray
+    positions: np.ndarray
     rows: Rows
     evidence: Evidence
 
-    def told(self, problem: Problem, weights: np.ndarray, inside: np.ndarray) -> Numbers:
-        """The numbers of one release."""
+    def metrics(self, problem: Problem, weights: np.ndarray, is_member: np.ndarray) -> Metrics:
+        """Return the metrics of one release."""
         x, y = self.rows.x, self.rows.y
-        gain = problem.log_likelihood(x, y, weights, 1.0)  # the loss with its sign turned
-        by_loss = told(gain, inside, float(gain[inside].mean()) if inside.any() else 0.0)
-        by_ratio = told(self.evidence.log_ratio(x @ weights), inside, 0.0)
+        gain = problem.log_likelihood(x, y, weights, 1.0)  # minus the loss
+        by_loss = score_metrics(gain, is_member, float(gain[is_member].mean()) if is_member.any() else 0.0)
+        by_ratio = score_metrics(self.evidence.log_ratio(x @ weights), is_member, 0.0)
         return {**by_ratio, **{f"loss/{name}": value for name, value in by_loss.items()}}
 
 
-def told(score: np.ndarray, member: np.ndarray, threshold: float) -> Numbers:
-    """How well a score that is larger for members tells them from others; accused is who lies above the threshold."""
-    if member.all() or not member.any():
-        return dict.fromkeys(NAMES, float("nan"))  # nobody to tell from anybody
-    accused = score > threshold
-    found, alarms = float(accused[member].mean()), float(accused[~member].mean())
-    others = np.sort(score[~member])
-    strict = others[len(others) - 1 - int(FALSE_ALARMS * len(others))]
-    area, sure = area_under_curve(member.astype(float), score), float((score[member] > strict).mean())
-    return dict(zip(NAMES, (found, 1 - alarms, (found + 1 - alarms) / 2, area, found - alarms, sure), strict=True))
+def score_metrics(score: np.ndarray, is_member: np.ndarray, threshold: float) -> Metrics:
+    """Measure how well a score separates members from other rows; rows above the threshold are guessed to be members."""
+    if is_member.all() or not is_member.any():
+        return dict.fromkeys(METRICS, float("nan"))  # there is nothing to separate
+    guess = score > threshold
+    true_positives, false_positives = float(guess[is_member].mean()), float(guess[~is_member].mean())
+    others = np.sort(score[~is_member])
+    strict_threshold = others[len(others) - 1 - int(FALSE_POSITIVE_RATE * len(others))]
+    values = (
+        true_positives,
+        1 - false_positives,
+        (true_positives + 1 - false_positives) / 2,
+        area_under_curve(is_member.astype(float), score),
+        true_positives - false_positives,
+        float((score[is_member] > strict_threshold).mean()),
+    )
+    return dict(zip(METRICS, values, strict=True))
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Model inversion: exact cases, what it must not find, and the sentences of what makes no sense."""
+"""Model inversion: cases computed by hand, cases in which it must fail, and the sentences of pruned cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.base.random_streams import stream
 from dpbench.cells.work_unit import Part, run_unit
 from dpbench.contracts.attack import Target
 from dpbench.data.blocks import Block
@@ -26,31 +25,22 @@ SMALL = ("dataset=census", "dataset.sample_n=400", "splits.repeats=2", "splits.f
 
 
 @pytest.fixture
-def aim(make: Callable[..., Any]) -> Aim:
-    """A target: a model on rows, with these weights or the exact fit, on labelled rows (0 tests) or random splits."""
+def aim(make: Callable[..., Any], curate: Callable[..., Any], attack_target: Callable[..., Target]) -> Aim:
+    """A target: a model with these weights or its exact fit, on these labels (0 is the test part) or one random hold-out."""
 
-    def built(rows: Rows, model: str, weights: Any = None, labels: Any = None, repeats: int = 1, seed: int = 0) -> Target:
-        splits = Splits("holdout", repeats, test_fraction=0.3)
-        drawn = {r: splits.assign(rows.n, rows.n, seed, "t", r) for r in range(repeats)}
-        block = Block(lambda r: rows, lambda r: drawn[r] if labels is None else np.array(labels), range(repeats), 2, 1)
-        problem = type_of(make("model", model, intercept=rows.geometry.intercept), block)
-        vectors = problem.exact(block.train).weights if weights is None else np.tile(np.array(weights, float), (repeats, 1))
-        names = lambda *names: stream(seed, *names)  # noqa: E731
-        remember = lambda key, compute: compute()  # noqa: E731
-        return Target(problem, vectors, block.train, block.test, np.inf, block, lambda other: vectors, names, remember)
+    def built(rows: Rows, model: str, weights: Any = None, labels: Any = None, seed: int = 0) -> Target:
+        splits = Splits("holdout", 1, test_fraction=0.3)
+        parts = splits.assign(rows.n, rows.n, seed, "t", 0) if labels is None else np.array(labels)
+        block = Block(lambda repeat: rows, lambda repeat: parts, [0], 2, 1)
+        problem = make("model", model, intercept=rows.geometry.intercept).prepare(curate(block.train, runs=block.runs))
+        vectors = problem.exact(block.train).weights if weights is None else np.array([weights], float)
+        return attack_target(problem, block, vectors, seed=seed, epsilon=np.inf)
 
     return built
 
 
-def type_of(model: Any, block: Block) -> Any:
-    from dpbench.privacy.curator import Curator, Draws
-    from dpbench.privacy.ledger import Budget
-
-    return model.prepare(Curator(block.train, Draws(0, "t", block.runs), Budget()))
-
-
 @pytest.fixture
-def one(geometry: Callable[..., Geometry], rows: Callable[..., Rows]) -> Callable[..., Rows]:
+def sensitive_rows(geometry: Callable[..., Geometry], rows: Callable[..., Rows]) -> Callable[..., Rows]:
     """Rows of one sensitive column that is -1 or 1."""
 
     def built(x: list[float], y: list[float], target: str) -> Rows:
@@ -60,59 +50,61 @@ def one(geometry: Callable[..., Geometry], rows: Callable[..., Rows]) -> Callabl
 
 
 class TestByHand:
-    def test_a_linear_model_of_one_feature(self, make: Any, aim: Aim, one: Any) -> None:
+    def test_a_linear_model_of_one_feature(self, make: Any, aim: Aim, sensitive_rows: Any) -> None:
         """s² = .53/5, p(+) = 3/5: the odds are 1.6 y / (2 s²) + ln 1.5, so the guess is + where y > -.054."""
-        table = one([1, 1, -1, -1, 1, 1, -1], [0.5, 0.3, -0.5, 0.1, -0.1, 0.2, 0.2], "real")
-        found = make("attack", "model_inversion", share=1).run(aim(table, "linear", [0.4], [1, 1, 1, 1, 1, 0, 0]))
-        assert found["accuracy_train"] == pytest.approx(3 / 5)
-        assert found["accuracy_test"] == pytest.approx(1 / 2)
-        assert found["gap"] == pytest.approx(1 / 10)
-        assert found["advantage"] == pytest.approx(0, abs=1e-15)
-        assert found["balanced_accuracy"] == pytest.approx((2 / 3 + 1 / 2) / 2)
-        assert found["auc"] == pytest.approx(5 / 6)
+        table = sensitive_rows([1, 1, -1, -1, 1, 1, -1], [0.5, 0.3, -0.5, 0.1, -0.1, 0.2, 0.2], "real")
+        metrics = make("attack", "model_inversion", share=1).run(aim(table, "linear", [0.4], [1, 1, 1, 1, 1, 0, 0]))
+        assert metrics["accuracy_train"] == pytest.approx(3 / 5)
+        assert metrics["accuracy_test"] == pytest.approx(1 / 2)
+        assert metrics["gap"] == pytest.approx(1 / 10)
+        assert metrics["advantage"] == pytest.approx(0, abs=1e-15)
+        assert metrics["balanced_accuracy"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+        assert metrics["auc"] == pytest.approx(5 / 6)
 
     @pytest.mark.parametrize(("last", "accuracy"), [(-0.5, 1), (-0.1, 3 / 4)])
     def test_predictions_outside_the_target_are_clipped(
-        self, last: float, accuracy: float, make: Any, aim: Aim, one: Any
+        self, last: float, accuracy: float, make: Any, aim: Aim, sensitive_rows: Any
     ) -> None:
         """w = 3 predicts ±3, which is ±1: the last row's odds are ln 3 + 2 y / s², 1.1 - 4 with s² = .25, 1.1 - .5 with .39.
 
-        Unclipped s² is above 6, and the first is lost; with clipped errors and unclipped odds, 6 y / s², the second is found.
+        Unclipped s² is above 6, so the first is wrong; with clipped errors and unclipped odds, 6 y / s², the second is right.
         """
-        table = one([1, 1, 1, -1, 1, -1], [0.5, 0.5, 0.5, last, 1, -1], "real")
-        found = make("attack", "model_inversion", share=1).run(aim(table, "linear", [3], [1, 1, 1, 1, 0, 0]))
-        assert found["accuracy_train"] == pytest.approx(accuracy)
+        table = sensitive_rows([1, 1, 1, -1, 1, -1], [0.5, 0.5, 0.5, last, 1, -1], "real")
+        metrics = make("attack", "model_inversion", share=1).run(aim(table, "linear", [3], [1, 1, 1, 1, 0, 0]))
+        assert metrics["accuracy_train"] == pytest.approx(accuracy)
 
     CLASSES = ([1, 1, 1, 1, 1, -1, -1, -1, 1, -1], [1, 1, 1, 1, 0, 0, 0, 1, 1, 1], "binary")
     LABELS = (1, 1, 1, 1, 1, 1, 1, 1, 0, 0)
 
-    def test_a_logistic_model_by_its_confusion_matrix(self, make: Any, aim: Aim, one: Any) -> None:
+    def test_a_logistic_model_by_its_confusion_matrix(self, make: Any, aim: Aim, sensitive_rows: Any) -> None:
         """π(1|1) = 4/5, π(1|0) = 1/3, p(+) = 5/8: y = 1 weighs 4/8 to 1/8, y = 0 weighs 1/8 to 2/8."""
-        found = make("attack", "model_inversion", share=1).run(aim(one(*self.CLASSES), "logistic", [0.02], self.LABELS))
-        assert found["accuracy_train"] == pytest.approx(6 / 8)
-        assert found["accuracy_test"] == pytest.approx(1 / 2)
-        assert found["advantage"] == pytest.approx(1 / 8)
+        metrics = make("attack", "model_inversion", share=1).run(
+            aim(sensitive_rows(*self.CLASSES), "logistic", [0.02], self.LABELS)
+        )
+        assert metrics["accuracy_train"] == pytest.approx(6 / 8)
+        assert metrics["accuracy_test"] == pytest.approx(1 / 2)
+        assert metrics["advantage"] == pytest.approx(1 / 8)
 
-    def test_the_share_is_that_of_the_class_among_those_predicted(self, make: Any, aim: Aim, one: Any) -> None:
+    def test_the_share_is_that_of_the_class_among_those_predicted(self, make: Any, aim: Aim, sensitive_rows: Any) -> None:
         """π(0|1) = 2/7, π(0|0) = 1: y = 0 weighs 2/8 to 1/8. Shares of the predictions within a class say 0 to 1/3."""
-        table = one([1, 1, 1, 1, 1, 1, 1, -1, 1, -1], [1, 1, 1, 1, 1, 0, 0, 0, 1, 0], "binary")
+        table = sensitive_rows([1, 1, 1, 1, 1, 1, 1, -1, 1, -1], [1, 1, 1, 1, 1, 0, 0, 0, 1, 0], "binary")
         labels = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0]
-        found = make("attack", "model_inversion", share=1).run(aim(table, "logistic", [1], labels))
-        assert found["accuracy_train"] == pytest.approx(7 / 8)
+        metrics = make("attack", "model_inversion", share=1).run(aim(table, "logistic", [1], labels))
+        assert metrics["accuracy_train"] == pytest.approx(7 / 8)
 
-    def test_a_logistic_model_by_its_probabilities(self, make: Any, aim: Aim, one: Any) -> None:
+    def test_a_logistic_model_by_its_probabilities(self, make: Any, aim: Aim, sensitive_rows: Any) -> None:
         """σ(.2) = .55: y = 0 weighs 5/8 · .45 to 3/8 · .55, so that + is guessed for everybody; at w = 1 it is not."""
         soft = make("attack", "model_inversion", share=1, likelihood="soft")
-        weak = soft.run(aim(one(*self.CLASSES), "logistic", [0.2], self.LABELS))
-        strong = soft.run(aim(one(*self.CLASSES), "logistic", [1.0], self.LABELS))
+        weak = soft.run(aim(sensitive_rows(*self.CLASSES), "logistic", [0.2], self.LABELS))
+        strong = soft.run(aim(sensitive_rows(*self.CLASSES), "logistic", [1.0], self.LABELS))
         assert weak["accuracy_train"] == pytest.approx(5 / 8)
         assert strong["accuracy_train"] == pytest.approx(6 / 8)
 
-    def test_between_equals_the_larger_value_is_guessed(self, make: Any, aim: Aim, one: Any) -> None:
-        table = one([1, -1, -1, 1, -1], [0, 0, 0, 0, 0], "real")
-        found = make("attack", "model_inversion", share=1, prior="uniform").run(aim(table, "linear", [0], [1, 1, 1, 0, 0]))
-        assert found["accuracy_train"] == pytest.approx(1 / 3)
-        assert found["advantage"] == pytest.approx(-1 / 3)
+    def test_between_equals_the_larger_value_is_guessed(self, make: Any, aim: Aim, sensitive_rows: Any) -> None:
+        table = sensitive_rows([1, -1, -1, 1, -1], [0, 0, 0, 0, 0], "real")
+        metrics = make("attack", "model_inversion", share=1, prior="uniform").run(aim(table, "linear", [0], [1, 1, 1, 0, 0]))
+        assert metrics["accuracy_train"] == pytest.approx(1 / 3)
+        assert metrics["advantage"] == pytest.approx(-1 / 3)
 
 
 @pytest.fixture
@@ -144,26 +136,26 @@ def people() -> Callable[..., Table]:
 def test_a_linear_relation_without_noise_is_inverted_perfectly(
     sensitive: str, intercept: bool, scaling: Any, make: Any, aim: Aim, people: Any
 ) -> None:
-    """A group as a whole, a count to its value, a number to its bin (but for the 2⁻¹⁶ of the grid at a bin's edge)."""
+    """A group as a whole, a count to its value, a number to its bin (rounding to 2⁻¹⁶ moves a few across its edge)."""
     target = aim(scale(people(sensitive), scaling, intercept, "real"), "linear")
-    found = make("attack", "model_inversion", share=0.5).run(target)
+    metrics = make("attack", "model_inversion", share=0.5).run(target)
     least = 0.995 if sensitive == "number" else 1.0
     for name in ("accuracy_train", "accuracy_test", "balanced_accuracy", "auc"):
-        assert (found[name] >= least).all(), name
-    assert (found["advantage"] > 0.5).all()
+        assert (metrics[name] >= least).all(), name
+    assert (metrics["advantage"] > 0.5).all()
 
 
 @pytest.mark.parametrize(("model", "likelihood"), [("linear", "soft"), ("logistic", "hard"), ("logistic", "soft")])
 @pytest.mark.parametrize("sensitive", ["number", "level", "count"])
 def test_weights_of_zero_give_the_prior(sensitive: str, model: str, likelihood: str, make: Any, aim: Aim, people: Any) -> None:
     rows = scale(people(sensitive), "box", True, make("model", model).target)
-    found = make("attack", "model_inversion", likelihood=likelihood).run(aim(rows, model, [0] * rows.geometry.dimension))
+    metrics = make("attack", "model_inversion", likelihood=likelihood).run(aim(rows, model, [0] * rows.geometry.dimension))
     for name in ("accuracy_train", "accuracy_test", "gap", "balanced_accuracy"):
-        np.testing.assert_array_equal(found[name], found[f"control/majority/{name}"])
-    assert (found["advantage"] == 0).all()
-    assert (found["auc"] == 0.5).all()
+        np.testing.assert_array_equal(metrics[name], metrics[f"control/majority/{name}"])
+    assert (metrics["advantage"] == 0).all()
+    assert (metrics["auc"] == 0.5).all()
     for name in ("advantage", "auc", "accuracy_test"):
-        np.testing.assert_array_equal(found[f"control/without_sensitive/{name}"], found[name])
+        np.testing.assert_array_equal(metrics[f"control/without_sensitive/{name}"], metrics[name])
 
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
@@ -195,16 +187,16 @@ def test_it_is_the_likeliest_value_put_into_the_row(
             chance = target.problem.predict(changed.x, weights)
             scores.append(np.log(share) + np.log(np.where(train.y > 0.5, chance, 1 - chance)))
     expected = np.mean(np.argmax(scores, axis=0) == level)
-    found = make("attack", "model_inversion", share=1, likelihood="soft").run(target)
-    assert found["accuracy_train"] == pytest.approx(expected, abs=1.5 / train.n), "but for one tie of rounding"
-    assert expected > prior.max() + 0.03, "and it finds something here"
+    metrics = make("attack", "model_inversion", share=1, likelihood="soft").run(target)
+    assert metrics["accuracy_train"] == pytest.approx(expected, abs=1.5 / train.n), "except for one tie that rounding decides"
+    assert expected > prior.max() + 0.03, "and the attack is better than the prior here"
 
 
 def test_shuffled_labels_give_no_advantage(make: Any, aim: Aim, people: Any) -> None:
     """t over 20 tables, each with its own rows: |t| > 4 happens once in 1,300 times. Unshuffled it is above 10."""
 
     def t_of(shuffled: bool, name: str) -> float:
-        found = []
+        advantages = []
         for seed in range(20):
             table = people("level", seed=seed, noise=0.3)
             if shuffled:
@@ -213,8 +205,8 @@ def test_shuffled_labels_give_no_advantage(make: Any, aim: Aim, people: Any) -> 
                 table = replace(table, features=features)
             attack = make("attack", "model_inversion", share=1, prior="uniform")
             answer = attack.run(aim(scale(table, "box", True, "real"), "linear", seed=seed))
-            found.append(float(answer[name][0]) - 1 / 3)
-        return float(np.mean(found) / (np.std(found, ddof=1) / np.sqrt(20)))
+            advantages.append(float(answer[name][0]) - 1 / 3)
+        return float(np.mean(advantages) / (np.std(advantages, ddof=1) / np.sqrt(20)))
 
     for name in ("accuracy_test", "control/imputation/accuracy_test"):
         assert abs(t_of(True, name)) < 4
@@ -222,42 +214,42 @@ def test_shuffled_labels_give_no_advantage(make: Any, aim: Aim, people: Any) -> 
 
 
 def test_imputation_needs_no_model(make: Any, aim: Aim, people: Any) -> None:
-    """The target holds the attribute: the control finds it, whatever the weights are."""
+    """The target determines the attribute, so the control guesses it right for any weights."""
     rows = scale(people("level"), "box", True, "real")
-    found = make("attack", "model_inversion").run(aim(rows, "linear", [0] * rows.geometry.dimension))
-    assert found["control/imputation/accuracy_train"] > 0.99
-    assert found["control/imputation/accuracy_test"] > 0.99
+    metrics = make("attack", "model_inversion").run(aim(rows, "linear", [0] * rows.geometry.dimension))
+    assert metrics["control/imputation/accuracy_train"] > 0.99
+    assert metrics["control/imputation/accuracy_test"] > 0.99
 
 
 def test_imputation_has_not_seen_the_rows_it_guesses(make: Any, aim: Aim, geometry: Any, rows: Any) -> None:
     """60 columns of noise fit 70 rows: seen before, most would be right. 10 tables, 700 guesses: 4 standard errors are .076."""
-    found = []
+    advantages = []
     for seed in range(10):
         generator = np.random.default_rng(seed)
         x = np.column_stack([generator.choice([-1, 1], 200), generator.uniform(-1, 1, (200, 60))])
         table = rows(replace(geometry(61), levels=(2,) + 60 * (0,), sensitive=("x0",)), x, generator.uniform(-1, 1, 200))
         target = aim(table, "linear", [0] * 61, seed=seed)
-        found.append(make("attack", "model_inversion", share=0.5).run(target)["control/imputation/accuracy_train"][0])
-    assert abs(np.mean(found) - 0.5) < 0.076
+        advantages.append(make("attack", "model_inversion", share=0.5).run(target)["control/imputation/accuracy_train"][0])
+    assert abs(np.mean(advantages) - 0.5) < 0.076
 
 
 def test_the_model_without_the_attribute_is_scored(make: Any, aim: Aim, people: Any) -> None:
     """Its error is that of least squares on the other columns."""
     target = aim(scale(people("level"), "box", True, "real"), "linear")
-    found = make("attack", "model_inversion").run(target)
+    metrics = make("attack", "model_inversion").run(target)
     train, test = target.train.rows(0), target.test.rows(0)
     kept = [0, 1, 5]
     weights = np.linalg.lstsq(train.x[:, kept], train.y, rcond=None)[0]
     expected = np.sqrt(np.mean((test.y - test.x[:, kept] @ weights) ** 2))
-    assert found["control/without_sensitive/utility/rmse"] == pytest.approx(expected, rel=1e-9)
+    assert metrics["control/without_sensitive/utility/rmse"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_uniform_priors_leave_out_what_never_occurs(make: Any, aim: Aim, people: Any) -> None:
     """No row is without a level: with weights of zero the largest level is guessed, not `none of them`, and not always wrong."""
     rows = scale(people("level"), "box", True, "real")
-    found = make("attack", "model_inversion", prior="uniform").run(aim(rows, "linear", [0] * 6))
-    assert 0.25 < found["accuracy_test"][0] < 0.42
-    assert found["balanced_accuracy"] == pytest.approx(1 / 3)
+    metrics = make("attack", "model_inversion", prior="uniform").run(aim(rows, "linear", [0] * 6))
+    assert 0.25 < metrics["accuracy_test"][0] < 0.42
+    assert metrics["balanced_accuracy"] == pytest.approx(1 / 3)
 
 
 def parts(*overrides: str) -> list[Part]:
@@ -265,16 +257,16 @@ def parts(*overrides: str) -> list[Part]:
 
 
 def test_controls_and_attacked_rows_are_the_same_for_every_mechanism_and_epsilon() -> None:
-    found = parts("mechanism=fm,no_privacy", "attack=model_inversion", "epsilon=0.5,2", *SMALL)
-    assert [part.error for part in found] == [""] * 4
-    controls = [name for name in found[0].runs if name.startswith("attack/control/")]
+    results = parts("mechanism=fm,no_privacy", "attack=model_inversion", "epsilon=0.5,2", *SMALL)
+    assert [part.error for part in results] == [""] * 4
+    controls = [name for name in results[0].runs if name.startswith("attack/control/")]
     assert {name.split("/")[2] for name in controls} == {"majority", "imputation", "without_sensitive"}
-    for part in found[1:]:
+    for part in results[1:]:
         for name in controls:
-            np.testing.assert_array_equal(part.runs[name], found[0].runs[name])
+            np.testing.assert_array_equal(part.runs[name], results[0].runs[name])
         np.testing.assert_array_equal(
             part.runs["attack/accuracy_train"] - part.runs["attack/advantage"],
-            found[0].runs["attack/control/majority/accuracy_train"],
+            results[0].runs["attack/control/majority/accuracy_train"],
         )
 
 
@@ -300,14 +292,14 @@ def test_leaving_the_attribute_out_leaves_the_prior() -> None:
         (("dataset=census", "attack.likelihood=hard"), "the hard likelihood counts predicted classes, and the target is real"),
     ],
 )
-def test_what_makes_no_sense_is_pruned_with_a_sentence(overrides: tuple[str, ...], says: str) -> None:
-    found = plan(loaded(["mechanism=fm", "model=linear", "attack=none,model_inversion", *overrides]))
-    assert [cell.state for cell in found.cells] == ["run", "pruned"]
-    assert says in found.cells[1].reason
+def test_a_grid_point_without_an_attribute_to_attack_is_pruned_with_a_sentence(overrides: tuple[str, ...], says: str) -> None:
+    sweep = plan(loaded(["mechanism=fm", "model=linear", "attack=none,model_inversion", *overrides]))
+    assert [cell.state for cell in sweep.cells] == ["run", "pruned"]
+    assert says in sweep.cells[1].reason
     with pytest.raises(Refused, match="does not run on linear"):
-        refuse_pruned(found)
+        refuse_pruned(sweep)
 
 
 def test_any_attribute_can_be_named() -> None:
-    found = plan(loaded(["attack=model_inversion", "attack.sensitive=alcohol", "model=linear", "dataset=wine"]))
-    assert [cell.state for cell in found.cells] == ["run"]
+    sweep = plan(loaded(["attack=model_inversion", "attack.sensitive=alcohol", "model=linear", "dataset=wine"]))
+    assert [cell.state for cell in sweep.cells] == ["run"]

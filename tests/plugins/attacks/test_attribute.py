@@ -1,0 +1,71 @@
+"""An attribute's candidate values, and which of them each row has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbench.data.geometry import Geometry
+from dpbench.data.scaling import Rows, scale
+from dpbench.data.table import Column, Table
+from dpbench.plugins.attacks._attribute import Attribute, attribute_name, missing_attribute
+
+
+@pytest.fixture(params=["box", "ball"])
+def people(request: pytest.FixtureRequest) -> Rows:
+    """Rows with a continuous column, a declared count from 0 to 3, and a group of two levels in which a row may have none."""
+    columns = (
+        Column("height", 0, 8),
+        Column("children", 0, 3, kind="integer"),
+        Column("job_a", 0, 1, group="job"),
+        Column("job_b", 0, 1, group="job"),
+    )
+    features = np.array([[0.0, 0, 1, 0], [0.9, 1, 0, 1], [4.1, 2, 0, 0], [8.0, 3, 1, 0]])
+    return scale(Table(columns, Column("y", 0, 1), features, np.array([0.0, 1, 0, 1])), request.param, True, "real")
+
+
+def test_a_group_has_its_levels_and_no_level(people: Rows) -> None:
+    job = Attribute.of("job", people.geometry, bins=16)
+    assert job.one_hot
+    assert job.candidates(people).tolist() == [1, 2, 0, 1]
+
+
+def test_a_column_with_few_declared_values_has_these_values(people: Rows) -> None:
+    children = Attribute.of("children", people.geometry, bins=16)
+    assert children.declared
+    assert children.candidates(people).tolist() == [0, 1, 2, 3]
+
+
+def test_a_column_with_more_declared_values_than_bins_is_binned(people: Rows) -> None:
+    children = Attribute.of("children", people.geometry, bins=2)
+    assert not children.declared
+    assert children.candidates(people).tolist() == [0, 0, 1, 1]
+
+
+def test_a_continuous_column_has_equal_bins_and_their_middles(people: Rows) -> None:
+    height = Attribute.of("height", people.geometry, bins=8)
+    assert height.candidates(people).tolist() == [0, 0, 4, 7], "the upper bound belongs to the last bin"
+    np.testing.assert_allclose(height.values[:, 0] / height.max_abs, np.arange(-7, 8, 2) / 8)
+
+
+@pytest.mark.parametrize("name", ["children", "job"])
+def test_the_candidate_of_a_row_has_the_values_of_the_row(name: str, people: Rows) -> None:
+    attribute = Attribute.of(name, people.geometry, bins=16)
+    values = attribute.values[attribute.candidates(people)]
+    np.testing.assert_allclose(values, people.z[:, 1 + attribute.features], atol=2.0**-15)
+
+
+def test_the_first_sensitive_attribute_is_the_default(geometry: Callable[..., Geometry]) -> None:
+    table = replace(geometry(3), sensitive=("x1", "x2"))
+    assert attribute_name("", table) == "x1"
+    assert attribute_name("x0", table) == "x0"
+    assert missing_attribute("x0", table) is None
+
+
+def test_a_missing_attribute_is_explained(geometry: Callable[..., Geometry]) -> None:
+    table = geometry(2)
+    assert str(missing_attribute("", table)).startswith("the dataset declares no sensitive attribute. Name one with")
+    assert str(missing_attribute("x3", table)).startswith("the table has no attribute named 'x3'.")
