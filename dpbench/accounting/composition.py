@@ -1,20 +1,20 @@
-"""The accountant: from the costs of a ledger to one (ε, δ).
+"""The accountant: from the costs of a ledger to their total in one currency, or to one (ε, δ).
 
-Costs compose in their native currency where all agree; otherwise they are converted, and the smallest of the valid totals
-is taken. Neighbours are replace-one throughout. Everything here is a closed form, or the root of one; for the tight number
-that goes by the noise itself see :mod:`dpbench.accounting.privacy_loss`.
+Costs compose in their own currency if all agree. Otherwise they are converted, and the smallest of the valid totals counts.
+Neighbours are replace-one throughout. Everything here is a closed form, or the root of one; the tight number, from the noise
+itself, is in :mod:`dpbench.accounting.privacy_loss`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpbench.accounting.conversion import delta_of_gdp, epsilon_of_gdp, epsilon_of_zcdp, gdp_of_pure
-from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp
+from dpbench.accounting.costs import Approx, Cost, Currency, Gdp, Pure, Zcdp
 
-__all__ = ["Guarantee", "compose", "delta_of_gdp", "epsilon_at", "epsilon_of_gdp", "epsilon_of_zcdp"]
+__all__ = ["TOTALS", "Guarantee", "compose", "delta_of_gdp", "epsilon_at", "epsilon_of_gdp", "epsilon_of_zcdp"]
 
 ROUNDING = 1e-12
 """Relative slack for the rounding of sums such as δ/3 + δ/3 + δ/3."""
@@ -22,49 +22,72 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(ε, δ)-DP; ε is infinite where there is no guarantee."""
+    """(ε, δ)-DP; ε is infinite if there is no guarantee."""
 
     epsilon: float
     delta: float
 
     @property
     def private(self) -> bool:
+        """Whether anything is guaranteed."""
         return math.isfinite(self.epsilon)
 
 
 def compose(costs: Sequence[Cost], delta: float) -> Guarantee:
-    """The (ε, δ) of releasing everything; δ is 0 where all entries are pure, else the stated one."""
-    if all(isinstance(cost, Pure) for cost in costs):
-        return Guarantee(math.fsum(cost.epsilon for cost in costs if isinstance(cost, Pure)), 0.0)
-    return Guarantee(epsilon_at(costs, delta), delta)
+    """Return the (ε, δ) of releasing everything; δ is 0 if all costs are pure, otherwise the stated one."""
+    pure = total_pure(costs)
+    return Guarantee(pure, 0.0) if pure < math.inf else Guarantee(epsilon_at(costs, delta), delta)
+
+
+def total_pure(costs: Sequence[Cost]) -> float:
+    """Return ε of all costs together: the sum; infinite if a cost is not pure."""
+    return math.fsum(cost.epsilon if isinstance(cost, Pure) else math.inf for cost in costs)
+
+
+def total_zcdp(costs: Sequence[Cost]) -> float:
+    """Return ρ of all costs together: the sum; infinite if a cost is worth no ρ.
+
+    ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4), and μ-GDP is μ²/2-zCDP.
+    """
+    pure = [cost.epsilon for cost in costs if isinstance(cost, Pure)]
+    rest = [cost for cost in costs if not isinstance(cost, (Pure, Zcdp))]
+    rho = math.fsum(cost.rho for cost in costs if isinstance(cost, Zcdp))
+    return rho + total_gdp(rest) ** 2 / 2 + math.fsum(epsilon**2 for epsilon in pure) / 2
+
+
+def total_gdp(costs: Sequence[Cost]) -> float:
+    """Return μ of all costs together: the root of the sum of squares; infinite if a cost is not in μ."""
+    return math.sqrt(math.fsum(cost.mu**2 if isinstance(cost, Gdp) else math.inf for cost in costs))
 
 
 def epsilon_at(costs: Sequence[Cost], delta: float) -> float:
-    """The smallest ε that is proven for all costs together at the stated δ; infinite where none is.
+    """Return the smallest ε that is proven for all costs together at the stated δ; infinite if none is.
 
     An (ε, δ) answer can be simulated from an ε-DP one and a failure of probability δ (Kairouz, Oh, Viswanath 2015): its δ is
     paid at once, and its ε composes like a pure one.
     """
-    if any(not isinstance(cost, (Pure, Zcdp, Gdp, Approx)) for cost in costs):
+    failures = math.fsum(cost.delta for cost in costs if isinstance(cost, Approx))
+    if failures > delta * (1 + ROUNDING):
         return math.inf
-    spent = math.fsum(cost.delta for cost in costs if isinstance(cost, Approx))
-    if spent > delta * (1 + ROUNDING):
-        return math.inf
-    left = max(delta - spent, 0.0)
-    pure = [cost.epsilon for cost in costs if isinstance(cost, (Pure, Approx))]
-    rho = math.fsum(cost.rho for cost in costs if isinstance(cost, Zcdp))
-    mu = math.sqrt(math.fsum(cost.mu**2 for cost in costs if isinstance(cost, Gdp)))
-    basic = math.fsum(pure)
-    totals = [basic] if not rho and not mu else []
-    if left > ROUNDING * delta:
-        if mu and not rho:
-            totals.append(basic + epsilon_of_gdp(mu, left))
-        if rho:
-            totals.append(basic + epsilon_of_zcdp(rho + mu**2 / 2, left))
-        if pure:
-            # ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4); μ-GDP is μ²/2-zCDP
-            totals.append(epsilon_of_zcdp(rho + mu**2 / 2 + math.fsum(value**2 for value in pure) / 2, left))
-        if pure and not rho:
-            normal = math.sqrt(mu**2 + math.fsum(gdp_of_pure(value) ** 2 for value in pure))
-            totals.append(epsilon_of_gdp(normal, left) if math.isfinite(normal) else math.inf)
-    return min(totals, default=math.inf)
+    left = max(delta - failures, 0.0)
+    pure = [Pure(cost.epsilon) for cost in costs if isinstance(cost, (Pure, Approx))]
+    others = [cost for cost in costs if not isinstance(cost, (Pure, Approx))]
+    # either the pure costs are added to the rest, or everything is composed as if it were zCDP or GDP
+    if left <= ROUNDING * delta:
+        return math.inf if others else total_pure(pure)
+    return min(total_pure(pure) + _epsilon(others, left), _epsilon([*pure, *others], left))
+
+
+def _epsilon(costs: Sequence[Cost], delta: float) -> float:
+    """Return ε at δ of costs that are all converted to zCDP, or all to GDP, whichever is smaller."""
+    normal = [Gdp(gdp_of_pure(cost.epsilon)) if isinstance(cost, Pure) else cost for cost in costs]
+    return min(epsilon_of_zcdp(total_zcdp(costs), delta), epsilon_of_gdp(total_gdp(normal), delta))
+
+
+TOTALS: dict[Currency, Callable[[Sequence[Cost], float], float]] = {
+    "pure": lambda costs, delta: total_pure(costs),
+    "zcdp": lambda costs, delta: total_zcdp(costs),
+    "gdp": lambda costs, delta: total_gdp(costs),
+    "approx": lambda costs, delta: compose(costs, delta).epsilon,
+}
+"""The total of costs at a stated δ in each currency; infinite if they cannot be counted in it."""

@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-FARTHEST = 200
-"""Doublings after which a root is not looked for any more."""
+MAX_DOUBLINGS = 200
+"""Bracketing a root gives up after this many doublings or halvings."""
 
 
 def delta_of_gdp(mu: float, epsilon: float) -> float:
-    """δ(ε) of μ-GDP (Dong, Roth, Su 2022, Corollary 1; Balle and Wang 2018, Theorem 8)."""
+    """Return δ(ε) of μ-GDP (Dong, Roth, Su 2022, Corollary 1; Balle and Wang 2018, Theorem 8)."""
     from scipy.special import log_ndtr
 
     first = float(log_ndtr(-epsilon / mu + mu / 2))
     second = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
+    # in logarithms, because e^ε overflows and the two terms nearly cancel
     return max(math.exp(first) * -math.expm1(min(second - first, 0.0)), 0.0)
 
 
 def epsilon_of_gdp(mu: float, delta: float) -> float:
-    """The smallest ε at which μ-GDP is (ε, δ)-DP: exact."""
+    """Return the smallest ε at which μ-GDP is (ε, δ)-DP: exact, and infinite for an infinite μ."""
+    if mu == math.inf:
+        return math.inf
     if mu == 0 or delta_of_gdp(mu, 0.0) <= delta:
         return 0.0
     high = 1.0
@@ -29,55 +32,55 @@ def epsilon_of_gdp(mu: float, delta: float) -> float:
 
 
 def gdp_of_epsilon(epsilon: float, delta: float) -> float:
-    """The largest μ whose μ-GDP is (ε, δ)-DP: the inverse of :func:`epsilon_of_gdp`."""
-    return _rising(lambda mu: delta_of_gdp(mu, epsilon) - delta, 1.0)
+    """Return the largest μ whose μ-GDP is (ε, δ)-DP: the inverse of :func:`epsilon_of_gdp`."""
+    return _increasing_root(lambda mu: delta_of_gdp(mu, epsilon) - delta, 1.0)
 
 
 def gdp_of_pure(epsilon: float) -> float:
-    """The smallest μ such that every ε-DP answer is μ-GDP: the normal curve through the kink of ε-DP's trade-off function.
+    """Return the smallest μ such that every ε-DP answer is μ-GDP: the normal curve through the kink of its trade-off function.
 
     It lies below that function everywhere, because it is convex and agrees with it at (0, 1), the kink and (1, 0).
     """
     from scipy.special import ndtri
 
-    # μ = 2 Φ⁻¹(1 / (1 + e^-ε)) = -2 Φ⁻¹(1 / (1 + e^ε)); past ε = 700 the latter is no number any more
+    # μ = 2 Φ⁻¹(1 / (1 + e^-ε)) = -2 Φ⁻¹(1 / (1 + e^ε)), and e^ε overflows above ε = 700
     return float(-2 * ndtri(1 / (1 + math.exp(epsilon)))) if epsilon < 700 else math.inf
 
 
 def epsilon_of_zcdp(rho: float, delta: float) -> float:
-    """The smallest ε that Rényi orders give for ρ-zCDP (Canonne, Kamath, Steinke 2020, Proposition 12 with ε(α) = ρα)."""
+    """Return the smallest ε that Rényi orders prove for ρ-zCDP.
+
+    Canonne, Kamath, Steinke 2020, Proposition 12 with ε(α) = ρα; infinite for an infinite ρ.
+    """
     from scipy.optimize import minimize_scalar
 
-    if rho == 0:
-        return 0.0
+    if rho in (0, math.inf):
+        return rho
 
-    def epsilon(log_order: float) -> float:
-        more = math.exp(log_order)  # α - 1
-        order = 1 + more
-        return rho * order - math.log1p(1 / more) + (math.log(1 / delta) - math.log(order)) / more
+    def epsilon(log_excess: float) -> float:
+        excess = math.exp(log_excess)  # α - 1
+        order = 1 + excess
+        return rho * order - math.log1p(1 / excess) + (math.log(1 / delta) - math.log(order)) / excess
 
-    found = minimize_scalar(epsilon, bounds=(-14.0, 14.0), method="bounded", options={"xatol": 1e-12})
-    return max(min(float(found.fun), rho + 2 * math.sqrt(rho * math.log(1 / delta))), 0.0)
+    best = minimize_scalar(epsilon, bounds=(-14.0, 14.0), method="bounded", options={"xatol": 1e-12})
+    return max(min(float(best.fun), rho + 2 * math.sqrt(rho * math.log(1 / delta))), 0.0)
 
 
 def zcdp_of_epsilon(epsilon: float, delta: float) -> float:
-    """The largest ρ whose ρ-zCDP is (ε, δ)-DP: the inverse of :func:`epsilon_of_zcdp`."""
+    """Return the largest ρ whose ρ-zCDP is (ε, δ)-DP: the inverse of :func:`epsilon_of_zcdp`."""
     log = math.log(1 / delta)
-    classic = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2  # of ε = ρ + 2 sqrt(ρ log(1/δ)), which is never less
-    return _rising(lambda rho: epsilon_of_zcdp(rho, delta) - epsilon, classic)
+    # the root of ε = ρ + 2 sqrt(ρ log(1/δ)), which is never above the result: a start for the search
+    classic = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
+    return _increasing_root(lambda rho: epsilon_of_zcdp(rho, delta) - epsilon, classic)
 
 
-def _rising(function: Callable[[float], float], start: float) -> float:
-    """The root of a function that rises from below zero to above it on the positive numbers."""
+def _increasing_root(function: Callable[[float], float], start: float) -> float:
+    """Return the root of a function that increases from below zero to above it on the positive numbers."""
     low = high = start
-    for _ in range(FARTHEST):
-        if function(low) <= 0:
+    for _ in range(MAX_DOUBLINGS):
+        if function(low) <= 0 <= function(high):
             break
-        low /= 2
-    for _ in range(FARTHEST):
-        if function(high) >= 0:
-            break
-        high *= 2
+        low, high = (low / 2, high) if function(low) > 0 else (low, high * 2)
     return low if low == high else _root(function, low, high)
 
 

@@ -1,6 +1,6 @@
-"""What a private answer costs, in its native currency, for replace-one neighbours.
+"""What a private answer costs, in its own currency, for replace-one neighbours.
 
-The vocabulary stands apart from the accountant that prices it (:mod:`dpbench.accounting.composition`).
+The accountant in :mod:`dpbench.accounting.composition` adds costs up.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 Currency = Literal["pure", "approx", "zcdp", "gdp"]
-"""How a budget's ε is counted: the native form of a cost."""
+"""How a budget's ε is counted."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One entry's price; the subclasses are the currencies."""
+    """The price of one answer; the subclasses are the currencies."""
 
     kind: ClassVar[str]
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the cost as recorded in the ledger file."""
         return {"kind": self.kind, **asdict(self)}
 
 

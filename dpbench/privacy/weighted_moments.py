@@ -135,7 +135,7 @@ class WeightedMoments(Query):
 
     @property
     def proof(self) -> str:
-        return "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, privacy/weighted.py)"
+        return "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, privacy/weighted_moments.py)"
 
 
 class _Part(Query):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpbench.accounting.composition import Guarantee
-from dpbench.accounting.selection_price import SelectionPrice, bill
+from dpbench.accounting.selection_price import SelectionPrice, price_selection
 from dpbench.records.cell_record import CellRecord
 
 NO_BOUND = "choosing by the errors shown here is bounded by no finite ε: they are computed on the private rows, without noise"
@@ -30,7 +30,7 @@ def bill_of(rows: Sequence[CellRecord]) -> Dearest | None:
             fitted = {key: value for key, value in row.params.items() if not key.startswith(("attack", "splits"))}
             own = costs.setdefault(row.params["dataset"], {})
             own[tuple(sorted(fitted.items()))] = Guarantee(epsilon, row.metrics.get("privacy/delta", 0.0))
-    bills = {name: bill(list(own.values())) for name, own in costs.items() if len(own) > 1}
+    bills = {name: price_selection(list(own.values())) for name, own in costs.items() if len(own) > 1}
     if not bills:
         return None
     name, dearest = max(bills.items(), key=lambda item: item[1].naive.epsilon)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpbench.accounting import privacy_loss
-from dpbench.accounting.calibration import HANDED, calibrated
+from dpbench.accounting.calibration import CONVERSIONS, calibrated
 from dpbench.accounting.composition import Guarantee, compose, epsilon_at
 from dpbench.accounting.conversion import (
     delta_of_gdp,
@@ -23,7 +23,7 @@ from dpbench.accounting.conversion import (
     zcdp_of_epsilon,
 )
 from dpbench.accounting.costs import Approx, Cost, Gdp, Nothing, Pure, Zcdp
-from dpbench.accounting.selection_price import bill, selection
+from dpbench.accounting.selection_price import price_selection, private_selection
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
 from dpbench.privacy.noise import Noise, concentrated, gaussian, geometric, laplace
@@ -79,7 +79,7 @@ def test_epsilon_of_zcdp_is_dp_accounting_s_at_the_best_of_its_orders(rho: float
 @pytest.mark.parametrize("currency", BACK)
 def test_what_is_calibrated_is_accounted_as_what_was_asked(currency: str, delta: float) -> None:
     for epsilon in np.geomspace(1e-3, 200, 25):
-        handed = HANDED[currency](epsilon, delta)  # type: ignore[index]
+        handed = CONVERSIONS[currency](epsilon, delta)  # type: ignore[index]
         assert BACK[currency](handed, delta) == pytest.approx(epsilon, rel=1e-9)
 
 
@@ -267,14 +267,14 @@ def test_where_it_is_not_installed_the_line_to_install_it_is_said(monkeypatch: p
 
 
 def test_the_bill_is_the_sum_and_three_times_the_largest() -> None:
-    found = bill([Guarantee(0.1, 0.0), Guarantee(0.8, 0.0), Guarantee(3.2, 0.0)])
+    found = price_selection([Guarantee(0.1, 0.0), Guarantee(0.8, 0.0), Guarantee(3.2, 0.0)])
     assert (found.cells, found.naive) == (3, Guarantee(pytest.approx(4.1), 0.0))
     assert found.selected == Guarantee(pytest.approx(9.6), 0.0)
-    some = bill([Guarantee(0.5, 1e-6)] * 4)
+    some = price_selection([Guarantee(0.5, 1e-6)] * 4)
     assert some.naive == Guarantee(2.0, pytest.approx(4e-6))
     assert some.selected.delta == pytest.approx(4e-6 * (1 + math.exp(1.5)))
-    assert not bill([Guarantee(10.0, 1e-6)] * 4).selected.private
-    assert "privacy/bill_selected_epsilon" not in bill([Guarantee(10.0, 1e-6)] * 4).metrics()
+    assert not price_selection([Guarantee(10.0, 1e-6)] * 4).selected.private
+    assert "privacy/bill_selected_epsilon" not in price_selection([Guarantee(10.0, 1e-6)] * 4).metrics()
 
 
 @pytest.mark.parametrize("mean", [10.0, 1_000.0])
@@ -297,4 +297,4 @@ def test_the_best_of_randomly_many_is_within_the_bound(seed: int, mean: float) -
         first, second = first / first.sum(), second / second.sum()
         if np.abs(np.log(first / second)).max() <= epsilon:
             largest = max(largest, float(np.abs(np.log(best(first) / best(second))).max()))
-    assert epsilon < largest <= selection([Guarantee(epsilon, 0.0)] * 10).epsilon
+    assert epsilon < largest <= private_selection([Guarantee(epsilon, 0.0)] * 10).epsilon

@@ -38,7 +38,7 @@ PEOPLE = f'''
 
     from dpbench import Dataset, Fit, Mechanism, Model, hookimpl, option
     from dpbench.data.table import Column, Table
-    from dpbench.privacy.cost import Pure
+    from dpbench.accounting.costs import Pure
     from dpbench.privacy.noise import laplace
 
     @dataclass(frozen=True)
