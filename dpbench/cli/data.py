@@ -47,10 +47,10 @@ def list_(as_json: bool) -> None:
 @click.option("--null", "nulls", multiple=True, help="A text that means a missing value; may be given several times.")
 def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...]) -> None:
     """Draft a bounds file for a CSV or Parquet table, to be edited: its numbers come from the data."""
-    from dpbench.files.bounds_file import draft
+    from dpbench.files.bounds_draft import draft_bounds
     from dpbench.files.table_files import open_table
 
-    text = draft(open_table(path, delimiter), delimiter, nulls or None)
+    text = draft_bounds(open_table(path, delimiter), delimiter, nulls or None)
     if out is not None:
         try:
             with Path(out).open("x", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
-"""Tables handed in from Python: ``dataset.path`` becomes ``frame:<hash>``, which worker processes on this machine can read.
+"""DataFrames passed from Python: ``dataset.path`` becomes ``frame:<hash>``, which worker processes on this machine can read.
 
-The rows lie in a Parquet file in a folder that only the user can open and that is removed when the sweep ends. The name
-is a hash of the content, so that the same rows are the same cells in the next program.
+The rows lie in a Parquet file, in a folder that only the user can open and that is removed when the sweep ends. The name
+is a hash of the content, so that the same rows give the same cells in another program.
 """
 
 from __future__ import annotations
@@ -17,23 +17,17 @@ from typing import Any
 from dpbench.base.errors import Refused
 
 PREFIX = "frame:"
-FOLDER = "DPBENCH_FRAMES"
-"""The environment variable that tells workers where the rows lie."""
-
-
-def discard() -> None:
-    """Remove what was handed in."""
-    if FOLDER in os.environ:
-        _remove(os.environ[FOLDER])
+FOLDER_VARIABLE = "DPBENCH_FRAMES"
+"""The environment variable that tells worker processes where the files lie."""
 
 
 def is_frame(value: Any) -> bool:
-    """Whether a value is a table in memory: pandas, Polars or Arrow, by what it can do."""
+    """Return whether a value is a table in memory (pandas, Polars or Arrow), judged by its methods."""
     return hasattr(value, "columns") and any(hasattr(value, name) for name in ("to_parquet", "write_parquet", "to_pylist"))
 
 
-def hand_in(frame: Any) -> str:
-    """Keep a table for this program and its workers; the answer stands for it in ``dataset.path``."""
+def store_frame(frame: Any) -> str:
+    """Store a table for this program and its workers, and return the ``dataset.path`` that stands for it."""
     import pyarrow
     from pyarrow import parquet
 
@@ -44,7 +38,7 @@ def hand_in(frame: Any) -> str:
             table = frame.to_arrow()
         else:
             table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    except (pyarrow.ArrowException, TypeError, ValueError):  # what they say quotes a value
+    except (pyarrow.ArrowException, TypeError, ValueError):  # their messages quote values
         raise Refused("The table must have columns of numbers or texts only, each of one type. Got something else.") from None
     table = table.replace_schema_metadata(None)
     name = hashlib.sha256(_bytes(table)).hexdigest()[:32]
@@ -54,32 +48,32 @@ def hand_in(frame: Any) -> str:
     return PREFIX + name
 
 
-def resolved(path: str) -> str:
-    """The file behind a path that may be a table handed in."""
+def path_of(path: str) -> str:
+    """Return the file behind a ``dataset.path`` that may stand for a stored table."""
     if not path.startswith(PREFIX):
         return path
-    place = Path(os.environ.get(FOLDER, os.devnull), f"{path.removeprefix(PREFIX)}.parquet")
-    if not place.is_file():
-        raise Refused(f"The table {path!r} was handed in by another program: hand it in again, as dataset.path of dpbench.sweep.")
-    return str(place)
+    file = Path(os.environ.get(FOLDER_VARIABLE, os.devnull), f"{path.removeprefix(PREFIX)}.parquet")
+    if not file.is_file():
+        raise Refused(f"The table {path!r} was passed to another program: pass it again, as dataset.path of dpbench.sweep.")
+    return str(file)
+
+
+def remove_frames() -> None:
+    """Remove all stored tables."""
+    if folder := os.environ.pop(FOLDER_VARIABLE, None):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folder() -> Path:
-    """The folder of this program, made when first needed."""
-    if FOLDER not in os.environ:
-        folder = tempfile.mkdtemp(prefix="dpbench-")  # readable by its owner only
-        os.environ[FOLDER] = folder
-        atexit.register(_remove, folder)
-    return Path(os.environ[FOLDER])
-
-
-def _remove(folder: str) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    os.environ.pop(FOLDER, None)
+    """Return the folder of this program, created on first use."""
+    if FOLDER_VARIABLE not in os.environ:
+        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="dpbench-")  # readable by its owner only
+        atexit.register(remove_frames)
+    return Path(os.environ[FOLDER_VARIABLE])
 
 
 def _bytes(table: Any) -> bytes:
-    """The table's content in Arrow's own format, chunks joined: equal tables have equal bytes."""
+    """Return the table's content in Arrow's own format, chunks joined, so that equal tables have equal bytes."""
     import pyarrow
 
     sink = pyarrow.BufferOutputStream()

@@ -1,4 +1,4 @@
-"""The folder for downloaded data: the user's cache of this system, or ``DPBENCH_CACHE``; and the checksums remembered there."""
+"""The cache folder for downloaded data (the user's cache on this system, or ``DPBENCH_CACHE``), with a checksum for each file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from dpbench.base.errors import Refused
 
-VARIABLE = "DPBENCH_CACHE"
-VERSION = "1"
-"""Raised when what lies in the folder is laid out anew."""
+LAYOUT_VERSION = "1"
+"""Increase this number when the layout of the cache folder changes."""
 
 CHECKSUMS = "sha256.txt"
 
 
 def cache_folder(*parts: str) -> Path:
-    """A folder below the cache; it need not be there."""
-    named = os.environ.get(VARIABLE)
-    return (Path(named).expanduser() if named else _users_cache() / "dp-regression-bench").joinpath(VERSION, *parts)
+    """Return a folder below the cache, which need not exist."""
+    variable = os.environ.get("DPBENCH_CACHE")
+    folder = Path(variable).expanduser() if variable else _user_cache() / "dp-regression-bench"
+    return folder.joinpath(LAYOUT_VERSION, *parts)
 
 
-def _users_cache() -> Path:
+def _user_cache() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     if sys.platform == "win32":
@@ -33,51 +33,51 @@ def _users_cache() -> Path:
 
 
 def sha256(path: Path) -> str:
+    """Return the checksum of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest_of(path: str) -> str:
-    """The sha256 of a user's file, whatever its date; read again only when date or size have changed."""
-    place = Path(path).expanduser()
+def user_file_checksum(path: str) -> str:
+    """Return the checksum of a user's file, computed again only if its date or size has changed."""
+    file = Path(path).expanduser()
     try:
-        status = place.stat()
-        return _digest(place, status.st_mtime_ns, status.st_size)
+        status = file.stat()
+        return _cached_checksum(file, status.st_mtime_ns, status.st_size)
     except OSError:
         raise Refused(f"There is no file {path!r}.") from None
 
 
 @lru_cache(maxsize=64)
-def _digest(path: Path, changed: int, size: int) -> str:
+def _cached_checksum(path: Path, changed: int, size: int) -> str:
     return sha256(path)
 
 
-def remembered(folder: Path) -> dict[str, str]:
-    """The checksums of the files in a folder, as they were when they were first downloaded."""
+def stored_checksums(folder: Path) -> dict[str, str]:
+    """Return the checksums that the files of a folder had when they were first downloaded."""
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
+    return {name: checksum for checksum, _, name in (line.partition("  ") for line in lines) if name}
 
 
-def remember(folder: Path, name: str, digest: str) -> None:
-    """Add a checksum, in the format of `sha256sum --check`; half a file is never seen."""
-    known = {**remembered(folder), name: digest}
+def store_checksum(folder: Path, name: str, checksum: str) -> None:
+    """Add a checksum, in the format of `sha256sum --check`."""
+    checksums = {**stored_checksums(folder), name: checksum}
     with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-        file.write("".join(f"{value}  {key}\n" for key, value in sorted(known.items())))
-    os.replace(file.name, folder / CHECKSUMS)
+        file.write("".join(f"{value}  {key}\n" for key, value in sorted(checksums.items())))
+    os.replace(file.name, folder / CHECKSUMS)  # at once, so that nobody reads half a file
 
 
-def enforce(path: Path, how: str) -> str:
-    """The checksum of a downloaded file, refused when it is not the remembered one."""
-    known = remembered(path.parent).get(path.name)
-    found = sha256(path)
-    if known is None:
-        raise Refused(f"No checksum is remembered for {path.name} in the cache folder. {how} downloads it again.")
-    if found != known:
+def verify_checksum(path: Path, command: str) -> str:
+    """Return the checksum of a downloaded file, or refuse the file if it has changed since; ``command`` downloads it again."""
+    stored, actual = stored_checksums(path.parent).get(path.name), sha256(path)
+    if stored is None:
+        raise Refused(f"The cache folder has no checksum of {path.name}. {command} downloads it again.")
+    if actual != stored:
         raise Refused(
             f"The file {path.name} in the cache folder is not the one that was downloaded first: its sha256 has changed. "
-            f"Delete it, and {how} downloads it again."
+            f"Delete it, and {command} downloads it again."
         )
-    return found
+    return actual

@@ -1,6 +1,6 @@
-"""From a CSV or Parquet file to checked columns, in chunks. Errors name the column and the row, never a value.
+"""CSV and Parquet files, read into checked columns batch by batch. Errors name the column and the row, never a value.
 
-Rows are numbered from 1, the header not counted.
+Rows are numbered from 1, without the header.
 """
 
 from __future__ import annotations
@@ -20,93 +20,92 @@ from dpbench.base.errors import Refused, unknown
 from dpbench.files.values import NULLS, ColumnChunk, ColumnFormat, is_number
 
 DELIMITERS = (",", ";", "\t", "|")
-BLOCK = 8 << 20
+BLOCK_BYTES = 8 << 20
 BATCH_ROWS = 1 << 17
 
 
 class File(ABC):
-    """A table on disk: the names of its columns, and its rows in chunks."""
+    """A table on disk: the names of its columns, and its rows in batches."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.names = self._names()
-        twice = sorted({name for name in self.names if self.names.count(name) > 1})
-        if twice:
-            raise Refused(f"The column names of {label} must differ. Got {twice[0]!r} more than once.")
+        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
+        if repeated:
+            raise Refused(f"The column names of {label} must differ. Got {repeated[0]!r} more than once.")
 
     @abstractmethod
     def _names(self) -> tuple[str, ...]:
-        """The names of the columns, in the file's order."""
+        """Return the names of the columns, in the file's order."""
 
     @abstractmethod
-    def chunks(self, names: Sequence[str]) -> Iterator[Any]:
-        """Arrow record batches with these columns."""
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield Arrow record batches with these columns."""
 
-    def check(self, names: Iterable[str]) -> None:
-        """Refuse a column that is not there, without showing a first row that holds data instead of names."""
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Refuse columns that do not exist, without showing a first row that may hold data instead of names."""
         names = list(names)
         missing = [name for name in names if name not in self.names]
         if missing and len(missing) == len(names):
-            listed = ", ".join(map(repr, missing))
             raise Refused(
-                f"{self.label} has none of the columns {listed}. Its first row must hold the column names, "
-                "parted by dataset.delimiter (a comma when nothing is said)."
+                f"{self.label} has none of the columns {', '.join(map(repr, missing))}. The first row must contain the column "
+                "names, separated by dataset.delimiter (default: comma)."
             )
         if missing:
             raise unknown(f"column of {self.label}", missing[0], self.names)
 
-    def read(self, wanted: Mapping[str, ColumnFormat], nulls: Iterable[str] = NULLS) -> dict[str, np.ndarray]:
-        """The wanted columns: floats with NaN where a value is missing, or texts."""
-        self.check(wanted)
-        parts: dict[str, list[np.ndarray]] = {name: [] for name in wanted}
+    def read(self, formats: Mapping[str, ColumnFormat], nulls: Iterable[str] = NULLS) -> dict[str, np.ndarray]:
+        """Read columns: as floats with NaN where a value is missing, or as texts."""
+        self.check_columns(formats)
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in formats}
         start = 0
-        for chunk in self.chunks(list(wanted)):
-            for name, how in wanted.items():
-                parts[name].append(ColumnChunk(self.label, name, start, chunk.column(name), nulls).as_wanted(how))
-            start += chunk.num_rows
+        for batch in self.batches(list(formats)):
+            for name, column_format in formats.items():
+                parts[name].append(ColumnChunk(self.label, name, start, batch.column(name), nulls).values(column_format))
+            start += batch.num_rows
         if not start:
             raise Refused(f"{self.label} has no row below its header.")
         return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
 def open_table(path: str, delimiter: str = ",") -> File:
-    """The file at a path: Parquet by its suffix, anything else is CSV (also compressed: .gz, .bz2, .zst)."""
-    place = Path(path).expanduser()
-    if not place.is_file():
+    """Open the file at a path: Parquet by its suffix, otherwise CSV, which may be compressed (.gz, .bz2, .zst)."""
+    file = Path(path).expanduser()
+    if not file.is_file():
         raise Refused(f"There is no file {path!r}.")
-    if place.suffix in (".parquet", ".pq"):
-        return Parquet(place)
+    if file.suffix in (".parquet", ".pq"):
+        return Parquet(file)
 
-    def opened() -> Any:
+    def open_stream() -> Any:
         import pyarrow
 
-        return pyarrow.input_stream(str(place), compression="detect")
+        return pyarrow.input_stream(str(file), compression="detect")
 
-    return Csv(place.name, opened, delimiter)
+    return Csv(file.name, open_stream, delimiter)
 
 
 class Csv(File):
-    """Rows of text, the names of the columns in the first one."""
+    """A file of text rows; the first row contains the names of the columns."""
 
-    def __init__(self, label: str, opened: Callable[[], BinaryIO], delimiter: str = ",") -> None:
+    def __init__(self, label: str, open_stream: Callable[[], BinaryIO], delimiter: str = ",") -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise Refused(f"The delimiter of {label} must be one character. Got {delimiter!r} instead.")
-        self._opened = opened
+        self._open_stream = open_stream
         self._delimiter = delimiter
         super().__init__(label)
 
     def _names(self) -> tuple[str, ...]:
-        with self._refusing(), self._opened() as stream:
-            # more than the header is decoded: what is wrong further down is found when that is read
+        with self._readable(), self._open_stream() as stream:
+            # the decoder reads on behind the header; bytes that are wrong there are reported when their rows are read
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
             header = next(csv.reader(text, delimiter=self._delimiter), [])
             "".join(header).encode()
         if not header:
             raise Refused(f"{self.label} is empty.")
-        others = [mark for mark in DELIMITERS if mark != self._delimiter and mark in header[0]]
+        others = [delimiter for delimiter in DELIMITERS if delimiter != self._delimiter and delimiter in header[0]]
         if len(header) == 1 and others:
             raise Refused(
-                f"{self.label} has a single column when it is parted by {self._delimiter!r}, but its first row holds "
+                f"{self.label} has a single column when it is split at {self._delimiter!r}, but its first row contains "
                 f"{others[0]!r}: set dataset.delimiter."
             )
         if any(is_number(name) or not name.strip() for name in header):
@@ -115,30 +114,32 @@ class Csv(File):
             )
         return tuple(name.strip() for name in header)
 
-    def chunks(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         import pyarrow
         from pyarrow import csv as reader
 
-        broken: list[tuple[int, int, int]] = []
+        broken: list[Any] = []
 
-        def note(row: Any) -> str:
-            broken.append((row.number, row.expected_columns, row.actual_columns))
+        def skip(row: Any) -> str:
+            broken.append(row)
             return "skip"
 
         options = {
-            "read_options": reader.ReadOptions(use_threads=False, block_size=BLOCK, column_names=list(self.names), skip_rows=1),
+            "read_options": reader.ReadOptions(
+                use_threads=False, block_size=BLOCK_BYTES, column_names=list(self.names), skip_rows=1
+            ),
             "parse_options": reader.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note, ignore_empty_lines=True
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip, ignore_empty_lines=True
             ),
             "convert_options": reader.ConvertOptions(
                 include_columns=list(names), column_types={name: pyarrow.string() for name in names}, strings_can_be_null=False
             ),
         }
-        with self._refusing(), self._opened() as stream:
+        with self._readable(), self._open_stream() as stream:
             try:
                 batches = reader.open_csv(stream, **options)
             except pyarrow.ArrowInvalid as error:
-                if "Empty CSV" in str(error) or "Could not skip" in str(error):  # a header and nothing else
+                if "Empty CSV" in str(error) or "Could not skip" in str(error):  # the file has a header only
                     return
                 raise
             for batch in batches:
@@ -146,12 +147,15 @@ class Csv(File):
                     break
                 yield batch
         if broken:
-            number, expected, got = broken[0]
-            raise Refused(f"Row {number - 1} of {self.label} must have {expected} columns, as its header has. Got {got} instead.")
+            row = broken[0]
+            raise Refused(
+                f"Row {row.number - 1} of {self.label} must have {row.expected_columns} columns, as its header has. "
+                f"Got {row.actual_columns} instead."
+            )
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
-        """What the readers say may quote a row, so it is not passed on."""
+    def _readable(self) -> Iterator[None]:
+        """Refuse a file that cannot be read. The readers' own messages may quote a row, so they are not passed on."""
         import pyarrow
 
         try:
@@ -161,29 +165,29 @@ class Csv(File):
         except pyarrow.ArrowInvalid as error:
             row = re.search(r"Row #(\d+)", str(error))
             where = f"Row {int(row[1]) - 1} is not." if row else "Got something else."
-            raise Refused(f"{self.label} must be a table in UTF-8 text, one line a row. {where}") from None
+            raise Refused(f"{self.label} must be a table in UTF-8 text, one line per row. {where}") from None
         except (OSError, EOFError, csv.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise Refused(f"{self.label} cannot be read: {reason or 'it is truncated, or not what its name says'}.") from None
 
 
 class Parquet(File):
-    """Typed columns; texts among them are read as those of a CSV."""
+    """A file of typed columns; its texts are read like those of a CSV file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         super().__init__(path.name)
 
     def _names(self) -> tuple[str, ...]:
-        with self._opened() as file:
+        with self._open() as file:
             return tuple(file.schema_arrow.names)
 
-    def chunks(self, names: Sequence[str]) -> Iterator[Any]:
-        with self._opened() as file:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        with self._open() as file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(names), use_threads=False)
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def _open(self) -> Iterator[Any]:
         import pyarrow
         from pyarrow import parquet
 

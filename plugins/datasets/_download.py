@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from dpbench.base.errors import Refused
-from dpbench.files.download_cache import remember, remembered, sha256
+from dpbench.files.download_cache import sha256, store_checksum, stored_checksums
 
 SECONDS = 60
 
 
 def download(url: str, path: Path, say: Callable[[str], None], check: Callable[[Path], str]) -> None:
     """Bring a file into place, unless it is there already; ``check`` says what is wrong with it before it is remembered."""
-    known = remembered(path.parent).get(path.name)
+    known = stored_checksums(path.parent).get(path.name)
     if path.is_file() and known and sha256(path) == known:
         say(f"Already there: {path}")
         return
@@ -47,7 +47,7 @@ def download(url: str, path: Path, say: Callable[[str], None], check: Callable[[
             f"If that is meant, remove its line from {path.parent}."
         ) from None
     else:
-        remember(path.parent, path.name, known or sha256(arriving))
+        store_checksum(path.parent, path.name, known or sha256(arriving))
         arriving.replace(path)
         say(f"Kept as {path}")
     finally:

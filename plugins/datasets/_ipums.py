@@ -19,7 +19,7 @@ import numpy as np
 from dpbench.base.errors import Refused
 from dpbench.data.table import Column, Table
 from dpbench.files.complete_rows import CompleteRows
-from dpbench.files.download_cache import digest_of
+from dpbench.files.download_cache import user_file_checksum
 
 CHUNK = 100_000
 COUNTRY = "COUNTRY"
@@ -99,13 +99,13 @@ def read_extract(
         threshold=threshold,
         leaks=complete.leaks,
         dropped=complete.dropped,
-        declared_n=complete.asked is not None,
+        declared_n=complete.sample_n is not None,
     )
 
 
 def extract_digest(path: str) -> str:
     """A text that changes when the codebook or the data do."""
-    return f"{digest_of(path)} {digest_of(str(_Extract(path).data))}"
+    return f"{user_file_checksum(path)} {user_file_checksum(str(_Extract(path).data))}"
 
 
 class _Extract:

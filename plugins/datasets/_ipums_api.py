@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dpbench.base.errors import Refused, Unfinished
-from dpbench.files.download_cache import cache_folder, enforce, remember, remembered, sha256
+from dpbench.files.download_cache import cache_folder, sha256, store_checksum, stored_checksums, verify_checksum
 
 from ._ipums import COUNTRY, EXTRA, VARIABLES
 
@@ -46,11 +46,11 @@ def fetch(
 
 def _downloaded(folder: Path, dataset: str) -> Path | None:
     """The codebook of an extract that was downloaded whole."""
-    files = [folder / name for name in remembered(folder)]
+    files = [folder / name for name in stored_checksums(folder)]
     if not files or not all(path.is_file() for path in files):
         return None
     for path in files:
-        enforce(path, f"`python -m dpbench data fetch {dataset}`")
+        verify_checksum(path, f"`python -m dpbench data fetch {dataset}`")
     return next((path for path in files if path.suffix == ".xml"), None)
 
 
@@ -133,7 +133,7 @@ class _Service:
                 raise Refused(f"The download of {name} is damaged: its sha256 is not the one that IPUMS gives. Try again.")
         for kind, name in names.items():
             (arriving / name).replace(self._folder / name)
-            remember(self._folder, name, digests[kind])
+            store_checksum(self._folder, name, digests[kind])
         self._forget()
         self._say(f"Kept in {self._folder}")
         return self._folder / names["ddiCodebook"]

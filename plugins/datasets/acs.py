@@ -18,7 +18,7 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
 from dpbench.files.complete_rows import CompleteRows
-from dpbench.files.download_cache import cache_folder, enforce
+from dpbench.files.download_cache import cache_folder, verify_checksum
 from dpbench.files.table_files import Csv
 from dpbench.files.values import NUMBER, TEXT
 
@@ -94,7 +94,7 @@ class Acs(Dataset):
 
     def load(self, generator: np.random.Generator) -> Table:
         for path in self._files.values():
-            enforce(self._there(path), self._command)
+            verify_checksum(self._there(path), self._command)
         person = _columns(self._files["p"], PERSON)
         housing = _columns(self._files["h"], HOUSING)
         at = _joined(person.pop(KEY), housing.pop(KEY), self._files["h"].name)
@@ -112,7 +112,7 @@ class Acs(Dataset):
             threshold=50_000,
             leaks=complete.leaks,
             dropped=complete.dropped,
-            declared_n=complete.asked is not None,
+            declared_n=complete.sample_n is not None,
         )
 
     def subsets(self) -> Mapping[int, tuple[str, ...]]:
@@ -149,7 +149,7 @@ class Acs(Dataset):
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, changed: int, how: str) -> str:
-    return enforce(path, how)
+    return verify_checksum(path, how)
 
 
 def _columns(archive: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -13,10 +13,11 @@ from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
-from dpbench.files.bounds_file import MOST_LEVELS, Bounds, ColumnDeclaration, declared, levels_of, profiles, read_bounds
+from dpbench.files.bounds_draft import MAX_DRAFTED_LEVELS, profile_columns
+from dpbench.files.bounds_file import Bounds, ColumnDeclaration, parse_bounds, parse_levels, read_bounds
 from dpbench.files.complete_rows import CompleteRows
-from dpbench.files.data_frames import resolved
-from dpbench.files.download_cache import digest_of
+from dpbench.files.data_frames import path_of
+from dpbench.files.download_cache import user_file_checksum
 from dpbench.files.table_files import File, open_table
 from dpbench.files.values import NULLS
 from dpbench.records.leaks import BOUNDS_FROM_DATA
@@ -64,9 +65,9 @@ class UserTable(Dataset):
         if not target:
             raise Refused("The target of dataset=table must be a column's name: dataset.target=income. Got nothing instead.")
         nulls = self.nulls if self.nulls is not None else bounds.nulls if bounds.nulls is not None else NULLS
-        file = open_table(resolved(self._path()), self.delimiter or bounds.delimiter or ",")
+        file = open_table(path_of(self._path()), self.delimiter or bounds.delimiter or ",")
         columns = self._measured(file, target, nulls) if self.bounds == "data" else self._chosen_columns(file, bounds, target)
-        values = file.read({name: one.wanted for name, one in columns.items()}, nulls)
+        values = file.read({name: one.format for name, one in columns.items()}, nulls)
         complete = self._complete(file, values, generator)
         kept = dict(zip(columns, complete.values(file.label).T, strict=True))
         for name, one in columns.items():
@@ -84,15 +85,15 @@ class UserTable(Dataset):
             threshold=bounds.threshold if bounds.threshold is not None else threshold,
             leaks=(*((BOUNDS_FROM_DATA,) if self.bounds == "data" or bounds.from_data else ()), *complete.leaks),
             dropped=complete.dropped,
-            declared_n=complete.asked is not None,
+            declared_n=complete.sample_n is not None,
         )
 
     def fingerprint(self) -> str:
         """The content of the file, and of the bounds file, whatever their dates."""
-        paths = [resolved(self._path())]
+        paths = [path_of(self._path())]
         if isinstance(self.bounds, str) and self.bounds != "data":
             paths.append(self.bounds)
-        return " ".join(digest_of(path) for path in paths)
+        return " ".join(user_file_checksum(path) for path in paths)
 
     def _path(self) -> str:
         if not self.path:
@@ -108,11 +109,11 @@ class UserTable(Dataset):
                 "The bounds of dataset=table must be declared: dataset.bounds={age:[0,100],...} or a file, which "
                 "`python -m dpbench data describe` drafts. Got nothing instead."
             )
-        return self._with_levels(declared(self.bounds, "dataset.bounds"))
+        return self._with_levels(parse_bounds(self.bounds, "dataset.bounds"))
 
     def _with_levels(self, bounds: Bounds) -> Bounds:
         levels = {
-            name: ColumnDeclaration(levels=levels_of(name, given, "dataset.levels"))
+            name: ColumnDeclaration(levels=parse_levels(name, given, "dataset.levels"))
             for name, given in (self.levels or {}).items()
         }
         twice = sorted(set(levels) & set(bounds.columns))
@@ -122,12 +123,12 @@ class UserTable(Dataset):
 
     def _chosen_columns(self, file: File, bounds: Bounds, target: str) -> dict[str, ColumnDeclaration]:
         """The declared columns that are used, in the file's order; one that nothing is said about is refused."""
-        file.check([*bounds.columns, *bounds.ignored, target])
+        file.check_columns([*bounds.columns, *bounds.ignored, target])
         for name in bounds.sensitive:
             if name not in bounds.columns:
                 raise unknown("column with bounds", name, bounds.columns)
         used = [*self._chosen(self.attributes), target] if self.attributes is not None else list(file.names)
-        file.check(used)
+        file.check_columns(used)
         if target in bounds.ignored:
             raise Refused(f"The target {target!r} must have bounds. Got ignore instead.")
         silent = [name for name in file.names if name in used and name not in bounds.columns and name not in bounds.ignored]
@@ -142,23 +143,23 @@ class UserTable(Dataset):
         """Ranges and levels as they are in the rows."""
         used = [*self._chosen(self.attributes), target] if self.attributes is not None else list(file.names)
         levels = self.levels or {}
-        file.check([*used, target, *levels])
+        file.check_columns([*used, target, *levels])
         columns: dict[str, ColumnDeclaration] = {}
-        for name, one in profiles(file, [name for name in file.names if name in used], nulls).items():
+        for name, one in profile_columns(file, [name for name in file.names if name in used], nulls).items():
             if one.empty:
                 raise _all_missing(file, name)
             if one.constant:
                 raise _constant(file, name)
             if name in levels:
-                columns[name] = ColumnDeclaration(levels=levels_of(name, levels[name], "dataset.levels"))
+                columns[name] = ColumnDeclaration(levels=parse_levels(name, levels[name], "dataset.levels"))
             elif one.numeric:
                 columns[name] = ColumnDeclaration(one.low, one.high)
             elif one.categorical:
                 columns[name] = ColumnDeclaration(levels=one.levels)
             else:
                 raise Refused(
-                    f"The column {name!r} of {file.label} holds more than {MOST_LEVELS} different texts, so it has no levels: "
-                    "leave it out with dataset.attributes."
+                    f"The column {name!r} of {file.label} holds more than {MAX_DRAFTED_LEVELS} different texts, so it has no "
+                    "levels: leave it out with dataset.attributes."
                 )
         return columns
 

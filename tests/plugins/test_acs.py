@@ -227,7 +227,7 @@ def test_a_file_without_a_remembered_checksum_is_refused(bureau: Bureau, make: A
     assert main(FETCH) == 0
     (sums,) = (tmp_path / "cache").rglob("sha256.txt")
     sums.write_text("")
-    with pytest.raises(Refused, match=r"No checksum is remembered for csv_pvt\.zip"):
+    with pytest.raises(Refused, match=r"has no checksum of csv_pvt\.zip"):
         table(make)
 
 

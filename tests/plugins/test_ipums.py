@@ -225,9 +225,7 @@ def test_a_sample_of_declared_size_is_drawn_from_the_complete_rows_and_leaks_not
     assert not any(income % 5 == 0 for income in large)
     assert read(path, sample_n=10).leaks == ()
     assert set(read(path, sample_n=10, seed=1).response) != small
-    with pytest.raises(
-        Refused, match=r"sample_n=49 asks for more rows than the extract usa\.xml has without a missing value: 48"
-    ):
+    with pytest.raises(Refused, match=r"sample_n=49 needs more rows than the extract usa\.xml has without a missing value: 48"):
         read(path, sample_n=49)
 
 
@@ -341,7 +339,7 @@ def _nobody(extracts: Extracts) -> Path:
         (_no_xml, "The file usa.xml must be the XML codebook (DDI) of an IPUMS extract."),
         (_without("INCTOT"), "The extract usa.xml must hold INCTOT or INCWAGE or INCEARN (income)."),
         (_brazil, "The extract usa.xml holds no row of country 840."),
-        (_nobody, "Not one of the 5 rows of the extract usa.xml is complete. Missing are gender 5."),
+        (_nobody, "None of the 5 rows of the extract usa.xml is complete. Missing values: gender 5."),
     ],
 )
 def test_a_wrong_extract_is_one_sentence(change: Any, words: str, extracts: Extracts, read: Any) -> None:

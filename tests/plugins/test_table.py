@@ -127,7 +127,7 @@ def test_dropping_rows_is_counted_and_a_leak(loaded: Any) -> None:
 def test_a_declared_sample_size_makes_n_public_again(loaded: Any) -> None:
     table = loaded(HOLES, missing="drop", sample_n=2)
     assert (table.rows, table.dropped, table.leaks) == (2, 3, ())
-    with pytest.raises(Refused, match=r"sample_n=4 asks for more rows than people\.csv has without a missing value: 3"):
+    with pytest.raises(Refused, match=r"sample_n=4 needs more rows than people\.csv has without a missing value: 3"):
         loaded(HOLES, missing="drop", sample_n=4)
 
 
@@ -170,7 +170,7 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "no target": (GOOD, {"target": ""}, "The target of dataset=table must be a column's name"),
     "no bounds": (GOOD, {"bounds": None}, "The bounds of dataset=table must be declared"),
     "no bounds file": (GOOD, {"bounds": "no.yaml"}, "There is no bounds file 'no.yaml'."),
-    "wrong delimiter": (GOOD.replace(",", ";"), {}, "its first row holds ';': set dataset.delimiter"),
+    "wrong delimiter": (GOOD.replace(",", ";"), {}, "its first row contains ';': set dataset.delimiter"),
     "no header": (f"30,{SECRET},1\n40,f,2\n", {}, "must hold the names of all columns"),
     "a header of texts": (f"{SECRET},b,c\n40,f,2\n", {}, "has none of the columns 'age', 'sex', 'income'"),
     "two equal names": ("age,age,income\n1,2,3\n", {}, "must differ. Got 'age' more than once"),
@@ -207,14 +207,14 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         "Row 2 of people.csv must have 3 columns, as its header has. Got 4",
     ),
-    "not UTF-8": (b"age,sex,income\n30,m,1\n31,\xff,2\n", {}, "must be a table in UTF-8 text, one line a row. Row 2 is not."),
+    "not UTF-8": (b"age,sex,income\n30,m,1\n31,\xff,2\n", {}, "must be a table in UTF-8 text, one line per row. Row 2 is not."),
     "missing": (
         HOLES,
         {},
         "people.csv has missing values, the first in column 'age', row 2 (in all: 'age' 1, 'sex' 1, 'income' 1)",
     ),
     "all missing": ("age,sex,income\n,m,1\n,f,2\n", {"missing": "drop"}, "The column 'age' of people.csv holds no value at all"),
-    "none complete": ("age,sex,income\n,m,1\n3,,2\n", {"missing": "drop"}, "Not one of the 2 rows of people.csv is complete"),
+    "none complete": ("age,sex,income\n,m,1\n3,,2\n", {"missing": "drop"}, "None of the 2 rows of people.csv is complete"),
     "constant": ("age,sex,income\n77,m,1\n77,f,2\n", {}, "The column 'age' of people.csv holds the same value in every row"),
     "constant target": ("age,sex,income\n7,m,77\n8,f,77\n", {}, "The column 'income' of people.csv holds the same value"),
     "one level only": ("age,sex,income\n7,m,1\n8,m,2\n", {}, "The column 'sex' of people.csv holds the same value"),
@@ -338,14 +338,14 @@ def test_a_frame_is_handed_to_workers_and_named_by_its_content(monkeypatch: pyte
     """The same rows are the same cell, wherever the frame comes from; workers read them from a file that only we may open,
     and that is gone when the sweep has ended."""
     seen: list[tuple[Path, int, int]] = []
-    discard = api.discard
+    remove_frames = api.remove_frames
 
     def looked_at() -> None:
         folder = Path(os.environ["DPBENCH_FRAMES"])
         seen.append((folder, folder.stat().st_mode & 0o077, len(list(folder.iterdir()))))
-        discard()
+        remove_frames()
 
-    monkeypatch.setattr(api, "discard", looked_at)
+    monkeypatch.setattr(api, "remove_frames", looked_at)
     options = {**OWN, "dataset.path": singular(), "engine.workers": 1}
     grid: dict[str, Any] = {"dataset": "table", "mechanism": ["fm", "dpba"], "record": False}
     local = dpbench.sweep(options, engine="local", **grid)
@@ -357,7 +357,7 @@ def test_a_frame_is_handed_to_workers_and_named_by_its_content(monkeypatch: pyte
 
 
 def test_a_frame_of_another_program_is_refused() -> None:
-    with pytest.raises(Refused, match="was handed in by another program"):
+    with pytest.raises(Refused, match="was passed to another program"):
         dpbench.sweep({**OWN, "dataset.path": "frame:0123"}, dataset="table", record=False)
 
 
