@@ -11,48 +11,50 @@ from dpbench.cells.cell import Cell
 from dpbench.cells.work_unit import Part
 from dpbench.contracts.attack import advantage_cap
 from dpbench.privacy.ledger import Ledger, merge
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord, DetailInMemory, Provenance, Standing, cell_tags
 
 SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
 SUMMARISED = ("utility/", "reference/", "attack/")
 CONFIDENCE = 0.95
 
 
-def record_of(
-    cell: Cell, parts: Sequence[Part], params: Mapping[str, str], tags: Mapping[str, str], primary: str
-) -> FinishedCell:
-    """The record of a cell whose blocks have all come back."""
+def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], provenance: Provenance, primary: str) -> CellRecord:
+    """Return the record of a cell whose blocks have all come back."""
     parts = sorted(parts, key=lambda part: part.repeats)
-    tags = {**tags, "dpbench.noise": cell.settings.noise, "dpbench.sound": "false", "dpbench.leaks": "", "dpbench.leaks_why": ""}
     errors = [part.error for part in parts if part.error]
     if errors:
-        return FinishedCell(cell.key, "failed", cell.config, params, tags, {}, error=errors[0])
+        tags = cell_tags(provenance, Standing(cell.settings.noise))
+        detail = DetailInMemory(cell.config)
+        return CellRecord("failed", params, tags, primary=primary, reason=errors[0], key=cell.key, detail=detail)
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
+    audit = next((part.audited for part in parts if part.audited is not None), None)
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
         **_privacy(ledger),
+        **({"privacy/epsilon_audited": audit.epsilon} if audit is not None and audit.epsilon is not None else {}),
         **_capped(runs, ledger),
         **_health(runs, parts),
         **_times(parts),
     }
-    history = {f"utility/{primary}": tuple(_by_repeat(runs[f"utility/{primary}"][None], runs["repeat"])[0].tolist())}
+    name = f"utility/{primary}"
+    by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
     columns = {name: values for name, values in runs.items() if name != "weights"}
     weights = {f"weight/{name}": runs["weights"][:, index] for index, name in enumerate(parts[0].coefficients)}
-    tags["dpbench.sound"] = str(ledger.sound).lower()
-    tags["dpbench.leaks"] = ",".join(dict.fromkeys(leak.what for leak in ledger.leaks))
-    tags["dpbench.leaks_why"] = "; ".join(f"{leak.what}: {leak.why}" for leak in ledger.leaks)
-    audit = next((part.audited for part in parts if part.audited is not None), None)
-    told = ledger.as_dict()
-    if audit is not None:
-        tags["dpbench.audit"] = "passed" if audit.passed else "failed"
-        tags["dpbench.sound"] = str(ledger.sound and audit.passed).lower()
-        metrics |= {"privacy/epsilon_audited": audit.epsilon} if audit.epsilon is not None else {}
-        told["audit"] = {"passed": audit.passed, "violations": list(audit.violations)}
-    tags["dpbench.private"] = str(ledger.total.private).lower()
-    history = {name: values for name, values in history.items() if all(map(math.isfinite, values))}
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
-    return FinishedCell(cell.key, "ok", cell.config, params, tags, metrics, history, told, {**columns, **weights}, curves)
+    verdict = {} if audit is None else {"audit": {"passed": audit.passed, "violations": list(audit.violations)}}
+    passed = None if audit is None else audit.passed
+    standing = Standing(cell.settings.noise, ledger.sound, ledger.total.private, tuple(ledger.leaks), passed)
+    return CellRecord(
+        "run",
+        params,
+        cell_tags(provenance, standing),
+        metrics,
+        primary,
+        key=cell.key,
+        history={name: by_repeat} if all(map(math.isfinite, by_repeat)) else {},
+        detail=DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**columns, **weights}, curves),
+    )
 
 
 def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:

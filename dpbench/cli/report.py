@@ -27,7 +27,7 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     with open_store(uri, experiment, create=False) as store:
         found = read_sweep(store, sweep)
         page = folder.write(found)
-    cells = f"{len(found.rows)} cell{'s' * (len(found.rows) != 1)}"
+    cells = f"{len(found.cells)} cell{'s' * (len(found.cells) != 1)}"
     name = found.preset.name if found.preset else "Sweep"
     click.echo(f"{name}{' (changed)' if found.changed else ''} {found.run_id}, {cells}: {found.command}")
     click.echo(f"Written: {page}")

@@ -156,12 +156,12 @@ def verdict(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
     quick = False
     for name in claim.sweeps:
         sweep = sweeps.get(name)
-        here = list(claim.made.find(picked(sweep.rows, claim.at))) if sweep else []
+        here = list(claim.made.find(picked(sweep.cells, claim.at))) if sweep else []
         for finding in here:
             found.setdefault((frozenset(map(_identity, finding.cells)), finding.compared), finding)
         if not here:
             missing.append(name)
-            lacking += [f"the sweep{f' of {name}' * (name != NEWEST)} {lack(claim.made, sweep.rows, claim.at)}"] if sweep else []
+            lacking += [f"the sweep{f' of {name}' * (name != NEWEST)} {lack(claim.made, sweep.cells, claim.at)}"] if sweep else []
         elif sweep:
             quick = quick or sweep.quick
             changed |= {name: " ".join(sweep.changed)} if sweep.changed and name != NEWEST else {}

@@ -82,7 +82,7 @@ def _to_run(verdict: Verdict) -> list[str]:
 def _read(verdicts: Sequence[Verdict]) -> list[str]:
     """Which sweep was read for claims without presets."""
     sweeps = {one.run_id: one for one in (verdict.newest for verdict in verdicts) if one is not None}
-    cells = {key: f"{len(one.rows)} cell{'s' * (len(one.rows) != 1)}" for key, one in sweeps.items()}
+    cells = {key: f"{len(one.cells)} cell{'s' * (len(one.cells) != 1)}" for key, one in sweeps.items()}
     look = {key: ", a first look (quick)" if one.quick else "" for key, one in sweeps.items()}
     return [f"Read: sweep {key}, {cells[key]}{look[key]}: {one.command}" for key, one in sweeps.items()]
 

@@ -1,29 +1,25 @@
-"""A row: one cell as reports see it, whether it ran just now or was read back from MLflow."""
+"""The record of one cell: what a worker hands over, what the store keeps, and what reports are made from."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dpbench.records.leaks import UNPROVEN_NOISE
-
-CLIPPED = 0.01
-"""The share of clipped targets from which on a table says so."""
+from dpbench.base.version import __version__
+from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 State = Literal["run", "resumed", "failed", "pruned"]
 
-PLAIN = ("state", "reason", "primary", "run_id")
+COLUMNS = ("state", "reason", "primary", "run_id")
 """The columns of ``records.parquet`` that are neither a parameter, nor a tag, nor a metric."""
 
 
-class Detail(Protocol):
-    """What a cell holds beside its numbers: in memory where it just ran, else read from its run's files when it is asked for."""
+class CellDetail(Protocol):
+    """What a cell holds apart from its numbers: in memory if it just ran, else read from its files on demand."""
 
     @property
     def config(self) -> Mapping[str, Any]: ...
@@ -36,32 +32,41 @@ class Detail(Protocol):
 
 
 @dataclass(frozen=True)
-class Bare:
-    """The detail of a cell that has none: it was pruned, or it failed."""
+class DetailInMemory:
+    """The detail of a cell that just ran; empty for one that was pruned."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
+    """The complete configuration, defaults included."""
     ledger: Mapping[str, Any] = field(default_factory=dict)
     runs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """One column per name, one row per run."""
     curves: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    """Curves over the runs, such as ``utility/roc``: ``x``, and the summaries of a metric at each of its points."""
 
 
 @dataclass(frozen=True)
 class CellRecord:
-    """A cell's public names and numbers."""
+    """A cell's public names and numbers. It holds no private row. docs/records.md explains every name."""
 
     state: State
     params: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)
+    """What :func:`cell_tags` makes; the properties below read them."""
     metrics: Mapping[str, float] = field(default_factory=dict)
+    """Finite numbers by their public names, suffixes included."""
     primary: str = ""
     reason: str = ""
-    """Why it was pruned, or why it failed."""
+    """Why the cell was pruned, or why it failed."""
     run_id: str = ""
-    """Its run in the store, where it is recorded."""
-    detail: Detail = field(default_factory=Bare, repr=False, compare=False)
+    """The cell's run in the store, if it is recorded."""
+    key: str = field(default="", compare=False)
+    history: Mapping[str, tuple[float, ...]] = field(default_factory=dict, compare=False)
+    """Metrics with one value per repeat. Only a cell that just ran has them."""
+    detail: CellDetail = field(default_factory=DetailInMemory, repr=False, compare=False)
 
     @property
     def done(self) -> bool:
+        """Whether the cell has results."""
         return self.state in ("run", "resumed")
 
     @property
@@ -70,31 +75,67 @@ class CellRecord:
         return self.tags.get("dpbench.private") == "true"
 
     @property
+    def sound(self) -> bool:
+        """Whether every answer carries a proof, and no audit failed."""
+        return self.tags.get("dpbench.sound") == "true"
+
+    @property
+    def audit_failed(self) -> bool:
+        return self.tags.get("dpbench.audit") == "failed"
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the rows were drawn and not collected."""
+        return self.tags.get("dpbench.synthetic") == "true"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the noise was drawn from a seed."""
+        return self.tags.get("dpbench.noise") == "simulation"
+
+    @property
+    def leaks(self) -> tuple[Leak, ...]:
+        """What reached the result unpaid. Without the ledger's file, the reasons are empty."""
+        names = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name]
+        listed = self.detail.ledger.get("leaks", ()) if names else ()
+        return tuple(Leak(leak["what"], leak["why"]) for leak in listed) or tuple(Leak(name, "") for name in names)
+
+    @property
     def ranked(self) -> bool:
-        """Whether its number may stand in a ranking: private, proven, and nothing leaked."""
-        return self.done and self.private and self.tags.get("dpbench.sound") == "true" and not self.tags.get("dpbench.leaks")
+        """Whether its number may stand in a ranking: private, sound, and without a leak."""
+        return self.done and self.private and self.sound and not self.tags.get("dpbench.leaks")
 
     @property
     def guarantee(self) -> str:
-        """The privacy standing in a few plain words."""
+        """The standing of the guarantee in a few plain words."""
         if not self.private:
             return "NOT PRIVATE"
-        named = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name not in ("", UNPROVEN_NOISE.what)]
-        failed = ["AUDIT FAILED"] if self.tags.get("dpbench.audit") == "failed" else []
-        unproven = failed or (["UNPROVEN"] if self.tags.get("dpbench.sound") != "true" else [])
-        return ", ".join([*unproven, *([f"LEAKS {', '.join(named)}"] if named else [])]) or "sound"
+        leaks = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name not in ("", UNPROVEN_NOISE.what)]
+        failed = ["AUDIT FAILED"] if self.audit_failed else []
+        unproven = failed or (["UNPROVEN"] if not self.sound else [])
+        return ", ".join([*unproven, *([f"LEAKS {', '.join(leaks)}"] if leaks else [])]) or "sound"
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
-        """A metric over the runs; one that has a single value has it under every suffix."""
+        """Return a metric over the runs; one that has a single value has it under every suffix."""
         return self.metrics.get(f"{name}_{suffix}", self.metrics.get(name))
 
-    def as_record(self) -> dict[str, Any]:
-        """As a row of ``records.parquet``: everything but the detail."""
-        return {**{name: getattr(self, name) for name in PLAIN}, **self.params, **self.tags, **self.metrics}
+    def as_columns(self) -> dict[str, Any]:
+        """Return the row of ``records.parquet``: everything but the detail."""
+        return {**{name: getattr(self, name) for name in COLUMNS}, **self.params, **self.tags, **self.metrics}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any], detail: CellDetail) -> CellRecord:
+        """Make the record again from a row of ``records.parquet``."""
+        own: dict[str, Any] = {name: columns.get(name) or "" for name in COLUMNS}
+        rest = {name: value for name, value in columns.items() if name not in COLUMNS and value is not None}
+        metrics = {name: float(value) for name, value in rest.items() if "/" in name and math.isfinite(value)}
+        tags = {name: str(value) for name, value in rest.items() if name.startswith("dpbench.")}
+        params = {name: str(value) for name, value in rest.items() if name not in tags and "/" not in name}
+        return cls(params=params, tags=tags, metrics=metrics, detail=detail, **own)
 
     @property
     def accounted(self) -> float:
-        """The accounted ε to four digits, by which cells are compared: what each paper calls ε is not one currency."""
+        """The accounted ε to four digits. Cells are compared at equal accounted ε: papers count ε in several units."""
         return float(f"{self.metrics.get('privacy/epsilon_accounted', math.inf):.4g}")
 
     @property
@@ -104,60 +145,68 @@ class CellRecord:
 
     @property
     def epsilon(self) -> float:
+        """The ε that was asked for."""
         return float(self.params["epsilon"])
 
 
-def label(row: CellRecord) -> str:
-    """The mechanism, and its options where the sweep varied them."""
-    own = [f"{key.partition('.')[2]}={value}" for key, value in row.params.items() if key.startswith("mechanism.")]
-    return row.params["mechanism"] + (f" ({', '.join(own)})" if own else "")
+def label(cell: CellRecord) -> str:
+    """Return the mechanism's name, with its options where the sweep varied them."""
+    options = [f"{key.partition('.')[2]}={value}" for key, value in cell.params.items() if key.startswith("mechanism.")]
+    return cell.params["mechanism"] + (f" ({', '.join(options)})" if options else "")
 
 
-def reasons(row: CellRecord) -> list[tuple[str, str]]:
-    """Each leak with its reason, which may hold semicolons of its own."""
-    names = [re.escape(name) for name in row.tags.get("dpbench.leaks", "").split(",") if name]
-    parts = re.split(f"(?:^|; )({'|'.join(names)}): ", row.tags.get("dpbench.leaks_why", "")) if names else []
-    return list(zip(parts[1::2], parts[2::2], strict=True))
+def distinguishing_params(cells: Sequence[CellRecord]) -> list[str]:
+    """Return the parameters that tell these cells apart, apart from mechanism, model, dataset, attack and ε.
 
-
-def leaks(rows: Sequence[CellRecord]) -> list[str]:
-    """A sentence for everything that leaked, and for noise without a proof, with the number of cells."""
-    told = []
-    for (what, why), count in Counter(reason for row in rows if row.done for reason in reasons(row)).items():
-        word, named = ("UNPROVEN", "") if what == UNPROVEN_NOISE.what else ("LEAKS", f"{what}: ")
-        told.append(f"{word} in {count} cell{'s' * (count > 1)}: {named}{why}.")
-    return told
-
-
-def telling(rows: Sequence[CellRecord]) -> list[str]:
-    """The parameters beyond the mechanism, model, dataset and ε that tell these cells apart: swept options, and what differs."""
+    Options are parameters only where the sweep varied them, so they always count.
+    """
     known = ("mechanism", "model", "dataset", "attack", "epsilon")
-    fixed = (*known, "delta", "splits")
-    keys = dict.fromkeys(key for row in rows for key in row.params)
-    return [key for key in keys if key not in fixed or (key not in known and len({row.params.get(key) for row in rows}) > 1)]
+    usual = (*known, "delta", "splits")
+    keys = dict.fromkeys(key for cell in cells for key in cell.params)
+    return [key for key in keys if key not in usual or (key not in known and len({cell.params.get(key) for cell in cells}) > 1)]
 
 
-def broken(rows: Sequence[CellRecord]) -> list[str]:
-    """A sentence for the mechanisms some of whose runs gave no weights: their numbers are over the others."""
-    worst: dict[str, float] = {}
-    for row in rows:
-        rate = row.metrics.get("health/not_finite", 0.0)
-        if rate > 0:
-            worst[row.params["mechanism"]] = max(rate, worst.get(row.params["mechanism"], 0.0))
-    return [
-        f"{name}: up to {rate:.0%} of the runs of a cell gave no finite weights and are left out." for name, rate in worst.items()
-    ]
+@dataclass(frozen=True)
+class Provenance:
+    """What a cell's numbers come from, apart from its configuration."""
+
+    synthetic: bool
+    rows_dropped: int
+    plugin_version: str
+    numpy: str
+    cpu: str
+    """The machine and its BLAS kernels: where they and NumPy agree, the same command gives the same bits."""
 
 
-def clipped(rows: Sequence[CellRecord]) -> list[str]:
-    """A sentence for tables many of whose targets lie outside the declared bounds: errors are against the clipped ones."""
-    worst: dict[str, float] = {}
-    for row in rows:
-        rate = row.metrics.get("health/target_clipped", 0.0)
-        if rate > CLIPPED:
-            worst[row.params["dataset"]] = max(rate, worst.get(row.params["dataset"], 0.0))
-    return [
-        f"{name}: {rate:.0%} of the targets lie outside the declared bounds and are clipped to them; the errors leave out "
-        "what lies beyond."
-        for name, rate in worst.items()
-    ]
+@dataclass(frozen=True)
+class Standing:
+    """What may be said about a cell's privacy. The defaults are those of a failed cell."""
+
+    noise: str
+    sound: bool = False
+    private: bool | None = None
+    leaks: tuple[Leak, ...] = ()
+    audit_passed: bool | None = None
+    """None if the cell was not audited."""
+
+
+def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
+    """Return the tags of a cell, the only place where they are made."""
+    tags = {
+        "dpbench.synthetic": str(provenance.synthetic).lower(),
+        "dpbench.version": __version__,
+        "dpbench.numpy": provenance.numpy,
+        "dpbench.cpu": provenance.cpu,
+        "dpbench.plugin_version": provenance.plugin_version,
+        "dpbench.noise": standing.noise,
+        "dpbench.sound": str(standing.sound and standing.audit_passed is not False).lower(),
+        "dpbench.leaks": ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
+        "dpbench.leaks_why": "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
+    }
+    if provenance.rows_dropped:
+        tags["dpbench.rows_dropped"] = str(provenance.rows_dropped)
+    if standing.private is not None:
+        tags["dpbench.private"] = str(standing.private).lower()
+    if standing.audit_passed is not None:
+        tags["dpbench.audit"] = "passed" if standing.audit_passed else "failed"
+    return tags

@@ -1,42 +1,70 @@
-"""A sweep as reports see it: its cells, the command that made them, and the preset, if it was one."""
+"""The record of a sweep: its cells, what was asked for, and the preset if there was one."""
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.preset import Preset
 
-ELSEWHERE = ("experiment", "quick", "tracking", "engine", "rerun")
-"""Keys that say where and how a preset runs, and not what."""
+HOW_NOT_WHAT = ("experiment", "quick", "tracking", "engine", "rerun", "hydra")
+"""Keys that say where and how a sweep runs, and not what: a preset stays itself under them."""
 
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """Everything a report is made from."""
+    """Everything that a report is made from."""
 
-    rows: tuple[CellRecord, ...]
+    cells: tuple[CellRecord, ...]
     command: str
+    """The command as it can be typed again."""
+    overrides: tuple[str, ...] = ()
+    """What was asked for, one ``key=value`` each, without flags."""
     preset: Preset | None = None
     quick: bool = False
-    """Whether ``quick=true`` shrank it: a first look, and no evidence."""
+    """Whether ``quick=true`` reduced the repeats: a first look, and no evidence."""
+    option_help: Mapping[str, str] = field(default_factory=dict)
+    """The help text of every option that the sweep varied, by its key: figures label their axes with it."""
     run_id: str = ""
-    """The parent run, where it is recorded."""
+    """The parent run, if the sweep is recorded."""
 
     @property
     def done(self) -> list[CellRecord]:
-        return [row for row in self.rows if row.done]
+        return [cell for cell in self.cells if cell.done]
 
     @property
     def changed(self) -> list[str]:
-        """What was asked for in place of the preset's own: then it is not the paper's figure any more."""
+        """The overrides that replace values of the preset: with any of them it is not the paper's figure."""
         if self.preset is None:
             return []
-        asked = [word for word in shlex.split(self.command) if "=" in word]
-        return [word for word in asked if word.partition("=")[0].partition(".")[0] not in ELSEWHERE]
+        return [text for text in self.overrides if text.partition("=")[0].partition(".")[0].lstrip("+~") not in HOW_NOT_WHAT]
 
     @property
     def synthetic(self) -> bool:
         """Whether any of its data was drawn and not collected."""
-        return any(row.tags.get("dpbench.synthetic") == "true" for row in self.done)
+        return any(cell.synthetic for cell in self.done)
+
+    def request(self) -> dict[str, Any]:
+        """Return what was asked for as plain data: the artifact ``sweep.json``, read by :meth:`from_request`."""
+        return {
+            "command": self.command,
+            "overrides": list(self.overrides),
+            "quick": self.quick,
+            "option_help": dict(self.option_help),
+            "preset": self.preset.as_config() if self.preset else None,
+        }
+
+    @classmethod
+    def from_request(cls, request: Mapping[str, Any], cells: tuple[CellRecord, ...], run_id: str) -> SweepRecord:
+        """Make the record again from ``sweep.json`` and the records of its cells."""
+        return cls(
+            cells,
+            request["command"],
+            tuple(request["overrides"]),
+            Preset.of(request["preset"]),
+            request["quick"],
+            request["option_help"],
+            run_id,
+        )

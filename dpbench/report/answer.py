@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpbench.records.cell_record import CellRecord, label, telling
+from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.statistics.paired import FURTHEST, Comparison, Leaderboard, against_best, groups
 
 NAMED = 3
@@ -15,7 +15,7 @@ def answer(rows: Sequence[CellRecord]) -> list[str]:
     """For each problem: which ranked cell has the lowest error at each accounted ε, and from which others a test separates it."""
     sentences = []
     done = [row for row in rows if row.done]
-    keys = [key for key in telling(done) if not key.startswith("mechanism.")]
+    keys = [key for key in distinguishing_params(done) if not key.startswith("mechanism.")]
     ranked = groups(done)
     for problem in dict.fromkeys(row.problem for row in done):
         where = _where(next(row for row in done if row.problem == problem), keys)

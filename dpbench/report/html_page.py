@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.version import __version__
-from dpbench.records.cell_record import CellRecord, broken, clipped, label
+from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import answer
 from dpbench.report.leaderboards import Board, Place
 from dpbench.report.note import METRICS_NOTE
 from dpbench.report.page_head import banners, heading, title_of
 from dpbench.report.release_price import bill_of, whole
+from dpbench.report.remarks import clipped_targets, missing_weights
 from dpbench.report.sentences import in_short, question, standings
 from dpbench.report.statistics.paired import Comparison
 from dpbench.report.table_formats import NOTHING, TextTable, shown
@@ -89,7 +90,7 @@ def page(
     many = sum(max(1, len(board.at)) for board in boards) > SENTENCES
     sentences = [] if many else answer([place.row for board in boards for place in board.places])
     short = in_short(sweep, boards, sentences)
-    bill = bill_of(sweep.rows)
+    bill = bill_of(sweep.cells)
     text: str = _template().render(
         title=title_of(sweep),
         version=__version__,
@@ -111,7 +112,7 @@ def page(
         sections=SECTIONS,
         lines=LINES,
         bill=whole(bill).replace("**", "") if bill else "",
-        remarks=[*broken(done), *clipped(done)],
+        remarks=[*missing_weights(done), *clipped_targets(done)],
         facts=_facts(done),
         names=sorted(path.name for path in folder.iterdir() if path.name != "report.html"),
         shown=shown,
@@ -137,7 +138,7 @@ def _board(board: Board) -> Shown:
     references = ", ".join(f"{name} {_error(value)}" for name, value in numbers if value is not None)
     return Shown(
         f"{board.title}: {first.primary}",
-        first.tags.get("dpbench.synthetic") == "true",
+        first.synthetic,
         references,
         any(place.comparison is not None for place in board.places),
         tuple(kept),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dpbench.records.cell_record import CellRecord, label, telling
+from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.statistics.paired import Comparison, against_best
 
 
@@ -85,7 +85,7 @@ class Board:
 def boards(rows: Sequence[CellRecord]) -> list[Board]:
     """A leaderboard for each problem, in the order of the sweep. An attack fits nothing anew, so cells of the first one do."""
     done = [row for row in rows if row.done]
-    names = ["model", "dataset", *(key for key in telling(done) if not key.startswith(("mechanism.", "attack")))]
+    names = ["model", "dataset", *(key for key in distinguishing_params(done) if not key.startswith(("mechanism.", "attack")))]
     problems: dict[object, list[CellRecord]] = {}
     for row in done:
         problems.setdefault(tuple(item for item in row.problem if not item[0].startswith("attack")), []).append(row)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dpbench.records.cell_record import label, leaks, telling
+from dpbench.records.cell_record import distinguishing_params, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import answer
 from dpbench.report.leaderboards import boards
 from dpbench.report.release_price import bill_of, whole
+from dpbench.report.remarks import leak_sentences
 from dpbench.report.sentences import in_short
 
 METRICS_NOTE = (
@@ -21,7 +22,7 @@ ANSWERS = 6
 
 def note(sweep: SweepRecord, figure: str | None) -> str:
     """The whole note. The figure is an artifact of the run, which is the only way MLflow's page shows one."""
-    rows, command, run_id = sweep.rows, sweep.command, sweep.run_id
+    rows, command, run_id = sweep.cells, sweep.command, sweep.run_id
     sentences = answer(rows)
     if len(sentences) > ANSWERS or not sweep.done:
         sentences = in_short(sweep, boards(rows), sentences)
@@ -33,12 +34,12 @@ def note(sweep: SweepRecord, figure: str | None) -> str:
     if figure and run_id:
         lines += [f"![{figure}](get-artifact?path=report/{figure}&run_uuid={run_id})", ""]
     lines += [METRICS_NOTE, ""] if sweep.done else []
-    lines += [line for sentence in leaks(rows) for line in (sentence, "")]
+    lines += [line for sentence in leak_sentences(rows) for line in (sentence, "")]
     if found := bill_of(rows):
         lines += [whole(found), ""]
-    if any(row.tags.get("dpbench.noise") == "simulation" for row in rows):
+    if any(row.simulated for row in rows):
         lines += [SIMULATED, ""]
-    more = [key for key in telling([row for row in rows if row.done]) if not key.startswith("mechanism.")]
+    more = [key for key in distinguishing_params([row for row in rows if row.done]) if not key.startswith("mechanism.")]
     names = ["mechanism", "model", "dataset", *more, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
     lines += [f"`{command}`", ""]
     lines += [f"| {' | '.join(names)} |", "|---" * len(names) + "|"] if sweep.done else []

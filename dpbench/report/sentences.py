@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dpbench.records.cell_record import CellRecord, label, telling
+from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.leaderboards import Board, Place
 from dpbench.report.terminal_table import IN_TARGET_UNITS
@@ -66,7 +66,7 @@ def _dataset(name: str, rows: Sequence[CellRecord]) -> str:
         if "n_train" in runs and len(runs["n_train"]):
             sizes.add(int(runs["n_train"][0]) + int(runs["n_test"][0]))
     size = f"{min(sizes):,}" + (f" to {max(sizes):,}" if len(sizes) > 1 else "") + " rows" if sizes else ""
-    drawn = "SYNTHETIC" if any(row.tags.get("dpbench.synthetic") == "true" for row in rows) else ""
+    drawn = "SYNTHETIC" if any(row.synthetic for row in rows) else ""
     inside = ", ".join(filter(None, [size, drawn]))
     return f"{name} ({inside})" if inside else name
 
@@ -74,8 +74,8 @@ def _dataset(name: str, rows: Sequence[CellRecord]) -> str:
 def _counted(sweep: SweepRecord, rows: Sequence[CellRecord]) -> str:
     """How many cells, and how many fits each stands for."""
     cells = f"{len(rows)} cell{'s' * (len(rows) > 1)}"
-    if len(rows) < len(sweep.rows):
-        cells += f" of {len(sweep.rows)}"
+    if len(rows) < len(sweep.cells):
+        cells += f" of {len(sweep.cells)}"
     splits = _listed(_names(row.params["splits"] for row in rows))
     runs = sorted({len(row.detail.runs.get("repeat", ())) for row in _first_of_each(rows)} - {0})
     many = "s" * (runs != [1])
@@ -112,7 +112,7 @@ def in_short(sweep: SweepRecord, boards: Sequence[Board], sentences: Sequence[st
 
 def nothing_ran(sweep: SweepRecord) -> str:
     """What is left to say of a sweep without a result: how many cells failed, and how many made no sense."""
-    counts = Counter(row.state for row in sweep.rows)
+    counts = Counter(row.state for row in sweep.cells)
     told = [f"{count} cell{'s' * (count > 1)} {state}" for state, count in counts.items()]
     return f"{NOTHING_RAN}: {_listed(told)}." if told else f"{NOTHING_RAN}."
 
@@ -221,7 +221,12 @@ def _sound(rows: Sequence[CellRecord]) -> str:
 def _told(here: Sequence[CellRecord], rows: Sequence[CellRecord]) -> list[str]:
     """The mechanisms of these cells; one that has other cells too with what tells these from them."""
     own = {id(row) for row in here}
-    words = {"model": "with ", "dataset": "on ", **{key: f"with {key} = " for key in telling(rows)}, "epsilon": "at ε = "}
+    words = {
+        "model": "with ",
+        "dataset": "on ",
+        **{key: f"with {key} = " for key in distinguishing_params(rows)},
+        "epsilon": "at ε = ",
+    }
     told = []
     for name in _names(label(row) for row in here):
         mine = [row for row in here if label(row) == name]

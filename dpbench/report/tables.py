@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpbench.records.cell_record import CellRecord, label, reasons
+from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.leaderboards import Board, Place
@@ -21,13 +21,13 @@ KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approx
 def tables_of(sweep: SweepRecord, boards: Sequence[Board]) -> list[TextTable]:
     """Every table that has a row."""
     made = [leaderboard(boards), comparisons(boards)]
-    made += [table(sweep.rows) for table in (ledger, leaks, attacks, health, failures)]
+    made += [table(sweep.cells) for table in (ledger, leaks, attacks, health, failures)]
     return [table for table in made if table.rows]
 
 
 def summary(rows: Sequence[CellRecord]) -> TextTable:
     """One line a cell, with everything that is known of it but its detail."""
-    records = [row.as_record() for row in rows]
+    records = [row.as_columns() for row in rows]
     names = tuple(dict.fromkeys(name for record in records for name in record))
     return TextTable("summary", "Every cell", names, tuple(tuple(record.get(name) for name in names) for record in records))
 
@@ -49,7 +49,7 @@ def _problem(board: Board) -> tuple[str, ...]:
 
 def _data(rows: Sequence[CellRecord]) -> str:
     """Whether their data was drawn or collected."""
-    return " and ".join(sorted({"synthetic" if row.tags.get("dpbench.synthetic") == "true" else "real" for row in rows}))
+    return " and ".join(sorted({"synthetic" if row.synthetic else "real" for row in rows}))
 
 
 def _placed(place: Place) -> tuple[Cell, ...]:
@@ -149,9 +149,9 @@ def leaks(rows: Sequence[CellRecord]) -> TextTable:
     """What reached a result unpaid, and why. Noise without a proof is no leak: it stands in the ledger."""
     found: dict[tuple[str, str, str], int] = {}
     for row in rows:
-        for what, why in reasons(row) if row.done else []:
-            if what != UNPROVEN_NOISE.what:
-                key = (label(row), what, why)
+        for leak in row.leaks if row.done else ():
+            if leak.what != UNPROVEN_NOISE.what:
+                key = (label(row), leak.what, leak.why)
                 found[key] = found.get(key, 0) + 1
     lines = tuple((*key, count) for key, count in found.items())
     return TextTable("leaks", "What reached the result without being paid for", ("mechanism", "leak", "why", "cells"), lines)

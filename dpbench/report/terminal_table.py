@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.records.cell_record import CellRecord, broken, clipped, leaks, telling
+from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.report.answer import answer
 from dpbench.report.release_price import bill_of, short
+from dpbench.report.remarks import clipped_targets, leak_sentences, missing_weights
 
 LONGEST = 60
 PIPED = 120
@@ -34,9 +35,9 @@ def print_table(rows: Sequence[CellRecord], stream: TextIO | None = None) -> Non
         console.print(table)
         if len(here) > LONGEST:
             console.print(f"… and {len(here) - LONGEST} more cells: all of them are in MLflow.")
-    for sentence in [*answer(rows)[:ANSWERS], *broken(done), *clipped(done)]:
+    for sentence in [*answer(rows)[:ANSWERS], *missing_weights(done), *clipped_targets(done)]:
         console.print(sentence, markup=False)
-    for sentence in leaks(rows):
+    for sentence in leak_sentences(rows):
         console.print(sentence, markup=False)
     if found := bill_of(rows):
         console.print(short(found), markup=False)
@@ -67,14 +68,14 @@ def _table(rows: Sequence[CellRecord], model: str, dataset: str, attack: str, *,
     """Without the references' columns it fits a terminal of 80: they are the same in every row, and go into the title."""
     first = rows[0]
     primary = first.primary
-    synthetic = ", SYNTHETIC data" if first.tags.get("dpbench.synthetic") == "true" else ""
+    synthetic = ", SYNTHETIC data" if first.synthetic else ""
     attacked = f", attack {attack}" if attack != "none" else ""
     unit = " on the scaled target" if primary in IN_TARGET_UNITS else ""
     title = f"{model} on {dataset}{synthetic}{attacked}: {primary}{unit}"
-    title += "" if "splits" in telling(rows) else f", {first.params['splits']}"
+    title += "" if "splits" in distinguishing_params(rows) else f", {first.params['splits']}"
     title += "" if references else f"\n{_references(first)}"
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
-    swept = telling(rows)
+    swept = distinguishing_params(rows)
     for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept)):
         table.add_column(name, no_wrap=True)
     beside = ("no privacy", "mean only") if references else ()

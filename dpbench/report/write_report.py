@@ -17,8 +17,8 @@ def write_report(sweep: SweepRecord, folder: Path) -> str | None:
     """Write the report; the name of its first figure, if it has one."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = draw(sweep, folder)
-    (folder / "summary.csv").write_text(summary(sweep.rows).csv(), encoding="utf-8")
-    ordered = boards(sweep.rows)
+    (folder / "summary.csv").write_text(summary(sweep.cells).csv(), encoding="utf-8")
+    ordered = boards(sweep.cells)
     tables = tables_of(sweep, ordered)
     for table in tables:
         (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")

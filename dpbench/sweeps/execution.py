@@ -11,31 +11,32 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.options import options_of
 from dpbench.cells.cell import digest
 from dpbench.cells.summaries import record_of
 from dpbench.cells.work_unit import Part, Unit, run_unit
-from dpbench.records.cell_record import CellRecord, State
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.contracts.kinds import KINDS
+from dpbench.records.cell_record import CellRecord
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.registry.lookup import registry
 from dpbench.report.note import note
 from dpbench.report.release_price import recorded
 from dpbench.report.write_report import write_report
 from dpbench.sweeps.engines import Engine, WorkerDied, engine_named, run
-from dpbench.sweeps.plan import PlannedCell, SweepPlan
-from dpbench.tracking.run_writer import Ending, Recorded, Writer
+from dpbench.sweeps.plan import SweepPlan
+from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.store_uri import masked
-from dpbench.tracking.sweep_reader import PRESET, RECORDS
+from dpbench.tracking.sweep_reader import RECORDS, REQUEST
 from dpbench.tracking.ui_view import links, save_view
 
 OK, FAILED = 0, 1
-STORED = ("dpbench.kind", "dpbench.key", "dpbench.status", "dpbench.error")
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,18 @@ class Tracking:
 class Outcome:
     """What came of a plan: a row a cell, in the order of the command."""
 
-    rows: tuple[CellRecord, ...]
+    cells: tuple[CellRecord, ...]
     store: str = ""
     """The store's address, as it may be printed."""
-    records: tuple[FinishedCell, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        return FAILED if any(row.state == "failed" for row in self.rows) else OK
+        return FAILED if any(cell.state == "failed" for cell in self.cells) else OK
 
 
-def execute(plan: SweepPlan, config: Mapping[str, Any], *, sweep: bool, command: Sequence[str]) -> Outcome:
+def execute(
+    plan: SweepPlan, config: Mapping[str, Any], *, sweep: bool, command: Sequence[str], overrides: Sequence[str]
+) -> Outcome:
     """Run what is not recorded yet, record it, and answer with every cell of the plan.
 
     A sweep has a parent run with a note, a report, the plan and all records; a single cell stands alone. The engine is chosen
@@ -83,19 +85,17 @@ def execute(plan: SweepPlan, config: Mapping[str, Any], *, sweep: bool, command:
         chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
         text = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
         key = plan.key if preset is None else digest([plan.key, preset.name])
-        tags = {"dpbench.command": text, "dpbench.quick": str(config["quick"]).lower()}
-        tags |= {"dpbench.preset": preset.name} if preset is not None else {}
+        request = tuple(map(_without_password, overrides))
+        record = SweepRecord((), text, request, preset, bool(config["quick"]), _option_help(plan))
         known = sweep and not plan.to_run and writer.repeated(key)
         with _whole(store):
             running = f"`{text}`\n\nStill running."
-            parent = writer.open_sweep(key, _title(plan, preset), tags, running) if sweep and not known else None
-        records: dict[str, FinishedCell] = {}
-        run_ids: dict[str, str] = {}
+            parent = writer.open_sweep(key, _title(plan, preset), record, running) if sweep and not known else None
+        records: dict[str, CellRecord] = {}
 
-        def keep(record: FinishedCell) -> None:
+        def keep(finished: CellRecord) -> None:
             with _whole(store):
-                run_ids[record.key] = writer.write(record, parent)
-            records[record.key] = record
+                records[finished.key] = replace(finished, run_id=writer.write(finished, parent))
 
         try:
             run_cells(plan, chosen, keep)
@@ -104,13 +104,13 @@ def execute(plan: SweepPlan, config: Mapping[str, Any], *, sweep: bool, command:
             if parent:
                 writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
             raise
-        rows = rows_of(plan, records, found, run_ids)
+        cells = tuple(records_of(plan, records, found))
         with _whole(store):
             view = save_view(store)
             if parent:
                 pages = links(store.experiment_id, parent, view, "report/report.html")
-                _close(writer, SweepRecord(tuple(rows), text, preset, bool(config["quick"]), parent), pages)
-        return Outcome(tuple(rows), store.shown, tuple(records.values()))
+                _close(writer, replace(record, cells=cells, run_id=parent), pages)
+        return Outcome(cells, store.shown)
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def _whole(store: Store) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[FinishedCell], None]) -> None:
+def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None]) -> None:
     """Run the plan's units and hand over each cell's record when its last block is in."""
     planned = {one.cell.key: one for one in plan.to_run if one.cell}
     parts: dict[str, list[Part]] = {key: [] for key in planned}
@@ -146,7 +146,8 @@ def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[FinishedCell], No
             one = planned[part.key]
             assert one.cell is not None
             if sum(len(done.repeats) for done in parts[part.key]) == one.cell.splits.repeats:
-                keep(record_of(one.cell, parts.pop(part.key), one.params, one.tags or {}, one.primary))
+                assert one.provenance is not None
+                keep(record_of(one.cell, parts.pop(part.key), one.params, one.provenance, one.primary))
                 progress.advance()
 
 
@@ -164,32 +165,29 @@ def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[Part]:
         yield from _parts(engine, again)
 
 
-def rows_of(
-    plan: SweepPlan, records: Mapping[str, FinishedCell], found: Mapping[str, Recorded], run_ids: Mapping[str, str]
-) -> list[CellRecord]:
-    """A row for every cell of the plan."""
-    rows = []
+def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Mapping[str, CellRecord]) -> list[CellRecord]:
+    """Return the record of every cell of the plan that has come to an end, those that were recorded before included."""
+    records = []
     for planned in plan.cells:
         if planned.cell is None:
-            rows.append(CellRecord("pruned", planned.params, reason=planned.reason))
+            records.append(CellRecord("pruned", planned.params, reason=planned.reason))
         elif planned.state == "resumed":
-            old = found[planned.cell.key]
-            rows.append(_resumed(planned, old))
-        elif planned.cell.key in records:
-            rows.append(_row(planned, records[planned.cell.key], run_ids.get(planned.cell.key, "")))
-    return rows
+            records.append(replace(recorded[planned.cell.key], params=planned.params, primary=planned.primary))
+        elif planned.cell.key in finished:
+            records.append(finished[planned.cell.key])
+    return records
 
 
-def _resumed(planned: PlannedCell, old: Recorded) -> CellRecord:
-    """The same names as a fresh cell's: not what the store adds, nor the last value of a history."""
-    tags = {name: text for name, text in old.tags.items() if name.startswith("dpbench.") and name not in STORED}
-    metrics = {name: value for name, value in old.metrics.items() if name != f"utility/{planned.primary}"}
-    return CellRecord("resumed", planned.params, tags, metrics, planned.primary, run_id=old.run_id, detail=old.detail)
-
-
-def _row(planned: PlannedCell, record: FinishedCell, run_id: str) -> CellRecord:
-    state: State = "run" if record.status == "ok" else "failed"
-    return CellRecord(state, planned.params, record.tags, record.metrics, planned.primary, record.error, run_id, record)
+def _option_help(plan: SweepPlan) -> dict[str, str]:
+    """Return the help of every option that the sweep varied, where the components that have it agree."""
+    texts: dict[str, set[str]] = {}
+    for planned in plan.cells:
+        for key in planned.params:
+            kind, dot, name = key.partition(".")
+            if dot and kind in KINDS:
+                options = options_of(registry().get(kind, planned.params[kind]))
+                texts.setdefault(key, set()).update(option.help for option in options if option.name == name)
+    return {key: helps.pop() for key, helps in texts.items() if len(helps) == 1}
 
 
 def _without_password(argument: str) -> str:
@@ -211,20 +209,19 @@ def _close(writer: Writer, sweep: SweepRecord, pages: str) -> None:
     """The parent's note and artifacts: the report, the plan, all records."""
     import pandas
 
-    rows = sweep.rows
+    cells = sweep.cells
     with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
         folder = Path(name)
         figure = write_report(sweep, folder / "report")
-        pandas.DataFrame([row.as_record() for row in rows]).to_parquet(folder / RECORDS, index=False)
-        if sweep.preset is not None:
-            (folder / PRESET).write_text(json.dumps(sweep.preset.as_config(), indent=1, ensure_ascii=False), encoding="utf-8")
+        pandas.DataFrame([cell.as_columns() for cell in cells]).to_parquet(folder / RECORDS, index=False)
+        (folder / REQUEST).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
         with (folder / "plan.csv").open("w", newline="", encoding="utf-8") as file:
-            names = list(dict.fromkeys(key for row in rows for key in row.params))
+            names = list(dict.fromkeys(key for cell in cells for key in cell.params))
             out = csv.writer(file)
             out.writerow(["state", "why", *names])
-            out.writerows([row.state, row.reason, *(row.params.get(key, "") for key in names)] for row in rows)
-        ended: Ending = "FAILED" if any(row.state == "failed" for row in rows) else "FINISHED"
-        writer.close_sweep(sweep.run_id, ended, f"{pages}\n\n{note(sweep, figure)}", folder, recorded(rows))
+            out.writerows([cell.state, cell.reason, *(cell.params.get(key, "") for key in names)] for cell in cells)
+        ended: Ending = "FAILED" if any(cell.state == "failed" for cell in cells) else "FINISHED"
+        writer.close_sweep(sweep.run_id, ended, f"{pages}\n\n{note(sweep, figure)}", folder, recorded(cells))
 
 
 class _Progress:

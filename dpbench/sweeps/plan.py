@@ -19,6 +19,7 @@ from dpbench.cells.work_unit import Unit
 from dpbench.contracts.component import Component
 from dpbench.data.geometry import Geometry
 from dpbench.data.splits import Splits
+from dpbench.records.cell_record import Provenance
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.grid import GridPoint
@@ -41,7 +42,7 @@ class PlannedCell:
     params: Mapping[str, str]
     state: State
     cell: Cell | None = None
-    tags: Mapping[str, str] | None = None
+    provenance: Provenance | None = None
     primary: str = ""
     reason: str = ""
 
@@ -171,24 +172,18 @@ def _planned(point: GridPoint, swept: Sequence[str], tables: dict[str, _Facts]) 
     reason = mechanism.unsupported(model, geometry) or attack.unsupported(model, geometry)
     if reason:
         return PlannedCell(params, "pruned", reason=reason)
-    tags = {
-        "dpbench.synthetic": str(dataset.synthetic).lower(),
-        **({"dpbench.rows_dropped": str(facts.dropped)} if facts.dropped else {}),
-        "dpbench.version": __version__,
-        **_machine(),
-        "dpbench.plugin_version": registry().version_of(type(mechanism)),
-    }
-    return PlannedCell(params, "run", cell, tags, model.primary)
+    provenance = Provenance(dataset.synthetic, facts.dropped, registry().version_of(type(mechanism)), *_machine())
+    return PlannedCell(params, "run", cell, provenance, model.primary)
 
 
 @cache
-def _machine() -> dict[str, str]:
-    """What the last bits of a result depend on: the same command gives the same bits where these agree."""
+def _machine() -> tuple[str, str]:
+    """Return the version of NumPy, and the machine with its BLAS kernels: the last bits of a result depend on both."""
     import numpy
     from threadpoolctl import threadpool_info
 
     kernels = sorted({str(info.get("architecture", "")) for info in threadpool_info() if info.get("user_api") == "blas"} - {""})
-    return {"dpbench.numpy": numpy.__version__, "dpbench.cpu": " ".join([platform.machine(), *kernels])}
+    return numpy.__version__, " ".join([platform.machine(), *kernels])
 
 
 def _load(source: DatasetRows, name: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
-from dpbench.files.data_frames import is_frame, remove_frames, store_frame
+from dpbench.files.data_frames import discard, hand_in, is_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -33,24 +33,24 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
         points = loaded(overrides)
         return frame(points, plan(points), overrides, record)
     finally:
-        remove_frames()
+        discard()  # the rows of a DataFrame that was handed in
 
 
 def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pandas.DataFrame:
     import pandas
 
     from dpbench.sweeps.engines import engine_named
-    from dpbench.sweeps.execution import Outcome, execute, rows_of, run_cells
+    from dpbench.sweeps.execution import execute, records_of, run_cells
 
     config = points[0].config
     if record:
-        outcome = execute(planned, config, sweep=True, command=["-m", *overrides])
+        cells = execute(planned, config, sweep=True, command=["-m", *overrides], overrides=overrides).cells
     else:
         records: dict[str, Any] = {}
         engine = engine_named(config["engine"]["name"], config["engine"]["workers"], planned.seconds)
         run_cells(planned, engine, lambda done: records.__setitem__(done.key, done))
-        outcome = Outcome(tuple(rows_of(planned, records, {}, {})))
-    table = [{"state": row.state, "reason": row.reason, **row.params, **row.tags, **row.metrics} for row in outcome.rows]
+        cells = tuple(records_of(planned, records, {}))
+    table = [{"state": cell.state, "reason": cell.reason, **cell.params, **cell.tags, **cell.metrics} for cell in cells]
     result = pandas.DataFrame(table)
     for column in ("epsilon", "delta"):
         result[column] = pandas.to_numeric(result[column])
@@ -60,7 +60,7 @@ def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pand
 def _text(value: Any) -> str:
     """A Python value in the grammar of the command line."""
     if is_frame(value):
-        return _quoted(store_frame(value))
+        return _quoted(hand_in(value))
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
     if isinstance(value, (list, range)):

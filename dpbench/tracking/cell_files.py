@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
 
 
-def write_files(record: FinishedCell, folder: Path) -> None:
+def write_files(record: CellRecord, folder: Path) -> None:
     """Write ``config.yaml``, ``ledger.json``, ``runs.parquet`` and ``curves.parquet``; what a cell does not have is left out."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write_config(record.config, folder / "config.yaml")
-    if record.ledger:
-        text = json.dumps(plain(record.ledger), indent=1, ensure_ascii=False, allow_nan=False)
+    _write_config(record.detail.config, folder / "config.yaml")
+    if record.detail.ledger:
+        text = json.dumps(plain(record.detail.ledger), indent=1, ensure_ascii=False, allow_nan=False)
         (folder / "ledger.json").write_text(text + "\n", encoding="utf-8")
-    if record.runs:
-        _write_table(record.runs, folder / "runs.parquet")
-    if record.curves:
-        _write_table(_long(record.curves), folder / "curves.parquet")
+    if record.detail.runs:
+        _write_table(record.detail.runs, folder / "runs.parquet")
+    if record.detail.curves:
+        _write_table(_long(record.detail.curves), folder / "curves.parquet")
 
 
 def plain(value: Any) -> Any:

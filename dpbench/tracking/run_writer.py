@@ -6,13 +6,12 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dpbench.records.cell_record import Detail
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellDetail, CellRecord
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.cell_files import write_files
 from dpbench.tracking.store import Store
 from dpbench.tracking.sweep_reader import ASKED_AGAIN, Stored
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 Ending = Literal["FINISHED", "FAILED", "KILLED"]
 
 NOTE = "mlflow.note.content"
+STORE_TAGS = ("dpbench.kind", "dpbench.key", "dpbench.status", "dpbench.error")
+"""Tags that only the store needs: a record has them as fields."""
 LONGEST_TAG = 8_000
 LONGEST_PARAM = 6_000
 """MLflow cuts both without a word: we cut first, and say so."""
@@ -32,17 +33,6 @@ _CUT_NOTE = "\n\n*This note is cut here: the whole of it is the artifact `note.m
 _PAGE = 1_000
 _FEW = 20
 """Up to here one question a cell is faster than reading every record of a large store."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A cell as the store holds it."""
-
-    run_id: str
-    params: Mapping[str, str]
-    tags: Mapping[str, str]
-    metrics: Mapping[str, float]
-    detail: Detail
 
 
 class Writer:
@@ -67,10 +57,10 @@ class Writer:
             with suppress(MlflowException) if error else nullcontext():
                 self._end(run_id, "KILLED")
 
-    def finished(self, keys: Collection[str]) -> dict[str, Recorded]:
+    def finished(self, keys: Collection[str]) -> dict[str, CellRecord]:
         """The run of each of these cells that the experiment already holds a good record of: the newest."""
         wanted = set(keys)
-        found: dict[str, Recorded] = {}
+        found: dict[str, CellRecord] = {}
         good = "tags.`dpbench.kind` = 'cell' and tags.`dpbench.status` = 'ok' and attributes.status = 'FINISHED'"
         few = len(wanted) <= _FEW
         for query in [f"{good} and tags.`dpbench.key` = '{key}'" for key in sorted(wanted)] if few else [good]:
@@ -78,15 +68,17 @@ class Writer:
                 key = run.data.tags.get("dpbench.key", "")
                 if key in wanted:
                     detail = Stored(self._store.uri, run.info.artifact_uri)
-                    found.setdefault(key, Recorded(run.info.run_id, run.data.params, run.data.tags, run.data.metrics, detail))
+                    found.setdefault(key, _read(run, detail))
                 if len(found) == len(wanted):
                     break
         return found
 
-    def open_sweep(self, sweep_key: str, name: str, tags: Mapping[str, str], note: str) -> str:
+    def open_sweep(self, sweep_key: str, name: str, sweep: SweepRecord, note: str) -> str:
         """Begin a sweep; the id of its run is the parent of its cells."""
-        own = {"dpbench.kind": "sweep", "dpbench.sweep_key": sweep_key, NOTE: shortened(note)}
-        return str(self._begin(name, {**tags, **own}, _now()).info.run_id)
+        tags = {"dpbench.kind": "sweep", "dpbench.sweep_key": sweep_key, NOTE: shortened(note)}
+        tags |= {"dpbench.command": sweep.command, "dpbench.quick": str(sweep.quick).lower()}
+        tags |= {"dpbench.preset": sweep.preset.name} if sweep.preset is not None else {}
+        return str(self._begin(name, tags, _now()).info.run_id)
 
     def repeated(self, sweep_key: str) -> bool:
         """Whether a sweep of just these cells was finished before: then it is the newest again."""
@@ -96,16 +88,16 @@ class Writer:
             self._client.set_tag(found.info.run_id, ASKED_AGAIN, str(_now()))
         return found is not None
 
-    def write(self, record: FinishedCell, parent: str | None) -> str:
+    def write(self, record: CellRecord, parent: str | None) -> str:
         """Write one cell; the id of its run."""
         from mlflow.entities import Metric, Param
 
-        ok = record.status == "ok"
+        ok = record.state != "failed"
         end = _now()
         start = end - round(1000 * record.metrics.get("time/cell_seconds", 0.0))
-        own = {"dpbench.kind": "cell", "dpbench.key": record.key, "dpbench.status": record.status}
-        if record.error:
-            own["dpbench.error"] = record.error
+        own = {"dpbench.kind": "cell", "dpbench.key": record.key, "dpbench.status": "ok" if ok else "failed"}
+        if record.reason:
+            own["dpbench.error"] = record.reason
         if "mechanism" in record.params:
             own["mlflow.runColor"] = colour(record.params["mechanism"])
         if parent:
@@ -169,6 +161,16 @@ class Writer:
             token = page.token
             if not token:
                 return
+
+
+def _read(run: Run, detail: CellDetail) -> CellRecord:
+    """Return a recorded cell with the names it had when it ran: without what only the store adds."""
+    tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.") and name not in STORE_TAGS}
+    # the last value of a history carries the metric's bare name next to its summaries
+    metrics = {name: value for name, value in run.data.metrics.items() if f"{name}_median" not in run.data.metrics}
+    return CellRecord(
+        "resumed", run.data.params, tags, metrics, run_id=run.info.run_id, key=run.data.tags["dpbench.key"], detail=detail
+    )
 
 
 def run_name(params: Mapping[str, str]) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbench.base.errors import Refused
-from dpbench.records.cell_record import PLAIN, Bare, CellRecord, Detail
-from dpbench.records.preset import Preset
+from dpbench.records.cell_record import CellDetail, CellRecord, DetailInMemory
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.cell_files import read_curves, read_runs
 from dpbench.tracking.store import Store
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 RECORDS = "records.parquet"
-PRESET = "preset.json"
+REQUEST = "sweep.json"
 ASKED_AGAIN = "dpbench.asked_again"
 """When, in milliseconds, a sweep was asked for that had been recorded before."""
 ENOUGH = 6
@@ -125,24 +123,16 @@ def _read(store: Store, run: Run) -> SweepRecord | None:
         return None
     import pyarrow.parquet
 
-    def detail(run_id: str) -> Detail:
+    def detail(run_id: str) -> CellDetail:
         # all runs of an experiment have their artifacts below one address, each below its own id
-        return Stored(store.uri, home.replace(run.info.run_id, run_id)) if run_id else Bare()
+        return Stored(store.uri, home.replace(run.info.run_id, run_id)) if run_id else DetailInMemory()
 
-    rows = tuple(_row(record, detail) for record in pyarrow.parquet.read_table(path).to_pylist())
-    described = _artifact(store.uri, home, PRESET)
-    preset = Preset.of(json.loads(described.read_text(encoding="utf-8"))) if described else None
-    tags = run.data.tags
-    return SweepRecord(rows, tags.get("dpbench.command", ""), preset, tags.get("dpbench.quick") == "true", run.info.run_id)
-
-
-def _row(record: Mapping[str, Any], detail: Callable[[str], Detail]) -> CellRecord:
-    plain: dict[str, Any] = {name: record.get(name) or "" for name in PLAIN}
-    rest = {name: value for name, value in record.items() if name not in PLAIN and value is not None}
-    metrics = {name: float(value) for name, value in rest.items() if "/" in name and math.isfinite(value)}
-    tags = {name: str(value) for name, value in rest.items() if name.startswith("dpbench.")}
-    params = {name: str(value) for name, value in rest.items() if name not in metrics and name not in tags and "/" not in name}
-    return CellRecord(params=params, tags=tags, metrics=metrics, detail=detail(plain["run_id"]), **plain)
+    columns = pyarrow.parquet.read_table(path).to_pylist()
+    cells = tuple(CellRecord.from_columns(row, detail(row.get("run_id") or "")) for row in columns)
+    request = _artifact(store.uri, home, REQUEST)
+    if request is None:
+        return None
+    return SweepRecord.from_request(json.loads(request.read_text(encoding="utf-8")), cells, run.info.run_id)
 
 
 def _artifact(store: str, home: str, name: str) -> Path | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
 
-from dpbench.records.cell_record import CellRecord, telling
+from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Seen:
     @classmethod
     def of(cls, cells: Sequence[Run]) -> Self:
         attacked = any(name.startswith("attack/") for cell in cells for name in cell.data.metrics)
-        options = telling([CellRecord("resumed", cell.data.params) for cell in cells])
+        options = distinguishing_params([CellRecord("resumed", cell.data.params) for cell in cells])
         params = ("mechanism", "model", "dataset", *(["attack"] if attacked else []), *options, "epsilon")
         having: dict[str, list[Mapping[str, str]]] = {}
         for cell in cells:

@@ -12,6 +12,7 @@ from dpbench.cells import work_unit as unit_module
 from dpbench.cells.summaries import record_of
 from dpbench.cells.work_unit import run_unit
 from dpbench.contracts.attack import advantage_cap
+from dpbench.records.cell_record import Provenance
 from dpbench.sweeps.grid import loaded
 from dpbench.sweeps.plan import SweepPlan, plan
 
@@ -98,7 +99,7 @@ def test_a_record_holds_the_attack_with_bounds_and_one_cap() -> None:
     cells = {one.cell.key: one.cell for one in found.to_run if one.cell is not None}
     for part in run(found).values():
         cell = cells[part.key]
-        metrics = record_of(cell, [part], {}, {}, "rmse").metrics
+        metrics = record_of(cell, [part], {}, Provenance(False, 0, "plugins 1", "2", "cpu"), "rmse").metrics
         if cell.attack.name == "none":
             assert not [name for name in metrics if name.startswith("attack/")]
             continue

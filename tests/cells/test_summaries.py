@@ -16,7 +16,7 @@ from dpbench.cells.summaries import SUFFIXES, record_of, summaries
 from dpbench.cells.work_unit import Part
 from dpbench.data.splits import Splits
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord, Provenance
 from dpbench.records.leaks import Leak
 
 REPEAT = np.array([0, 0, 1, 1])
@@ -139,18 +139,18 @@ def part() -> Callable[..., Part]:
     return make
 
 
-def record(cell: Cell, *parts: Part) -> FinishedCell:
-    return record_of(cell, parts, {"mechanism": "fm"}, {"dpbench.synthetic": "false"}, "rmse")
+def record(cell: Cell, *parts: Part) -> CellRecord:
+    return record_of(cell, parts, {"mechanism": "fm"}, Provenance(False, 0, "plugins 1", "2", "cpu"), "rmse")
 
 
 def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part: Callable[..., Part]) -> None:
     first, second = part(cell.key, 0, [1, 2]), part(cell.key, 1, [3, 6])
     found = record(cell, second, first)
-    assert (found.key, found.status, found.error) == (cell.key, "ok", "")
-    assert found.runs["repeat"].tolist() == [0, 0, 1, 1]
-    assert found.runs["fold"].tolist() == [0, 1, 0, 1]
-    assert found.runs["weight/a"].tolist() == [2, 4, 6, 12]
-    assert "weights" not in found.runs
+    assert (found.key, found.state, found.reason) == (cell.key, "run", "")
+    assert found.detail.runs["repeat"].tolist() == [0, 0, 1, 1]
+    assert found.detail.runs["fold"].tolist() == [0, 1, 0, 1]
+    assert found.detail.runs["weight/a"].tolist() == [2, 4, 6, 12]
+    assert "weights" not in found.detail.runs
     assert found.history == {"utility/rmse": (1.5, 4.5)}
     assert found.metrics["utility/rmse_median"] == 2.5
     assert found.metrics["time/cell_seconds"] == 3.0
@@ -167,7 +167,7 @@ def test_the_privacy_of_a_record_is_its_ledgers(cell: Cell, part: Callable[..., 
         "private": "true",
         "leaks": "",
     }
-    assert found.ledger["total"] == {"epsilon": 0.8, "delta": 0.0}
+    assert found.detail.ledger["total"] == {"epsilon": 0.8, "delta": 0.0}
 
 
 def test_an_infinite_epsilon_is_a_tag_and_no_metric(cell: Cell, part: Callable[..., Part]) -> None:
@@ -199,13 +199,13 @@ def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: C
     assert health == {"not_positive_definite": 0.5, "repaired": 0.25, "diverged": 0.25, "failed": 0.25}
     assert all(math.isfinite(value) for value in found.metrics.values())
     assert all(math.isfinite(value) for values in found.history.values() for value in values)
-    assert np.isnan(found.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
+    assert np.isnan(found.detail.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
 
 
 def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Callable[..., Part]) -> None:
     parts = [part(cell.key, repeat, [np.nan, np.inf], status=["diverged", "diverged"]) for repeat in (0, 1)]
     found = record(cell, *parts)
-    assert found.status == "ok"
+    assert found.state == "run"
     assert not [name for name in found.metrics if name.startswith("utility/")]
     assert found.metrics["health/diverged"] == 1.0
     assert found.metrics["reference/no_privacy/rmse_median"] == 0.1
@@ -221,11 +221,11 @@ def test_the_history_leaves_out_what_is_not_finite_in_part(cell: Cell, part: Cal
 
 def test_a_block_that_failed_fails_the_cell_and_says_why(cell: Cell, part: Callable[..., Part]) -> None:
     found = record(cell, part(cell.key, 0, [1, 2]), Part(cell.key, (1,), error="ValueError: no"))
-    assert (found.status, found.error) == ("failed", "ValueError: no")
+    assert (found.state, found.reason) == ("failed", "ValueError: no")
     assert found.metrics == {}
-    assert found.runs == {}
+    assert found.detail.runs == {}
     assert found.tags["dpbench.sound"] == "false"
-    assert found.config == cell.config
+    assert found.detail.config == cell.config
 
 
 def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:

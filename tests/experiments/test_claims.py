@@ -19,7 +19,7 @@ from dpbench.experiments.checks.catalog import CHECKS
 from dpbench.experiments.checks.intervals import Finding
 from dpbench.experiments.claims import NEWEST, Claim, Verdict, claims_in, claims_of, papers, presets, scorecard, verdict
 from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
-from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.store import open_store
@@ -47,7 +47,7 @@ def cell(
     given = {key.replace("__", "."): str(value) for key, value in params.items()}
     base = {"mechanism": mechanism, "model": "linear", "dataset": "wine", "attack": "none", "epsilon": "1", "splits": "s"}
     tags = {"dpbench.private": "true", "dpbench.sound": "true", "dpbench.synthetic": "false"}
-    return CellRecord("run", {**base, **given}, tags, metrics, "rmse", detail=replace(Bare(), runs=runs))
+    return CellRecord("run", {**base, **given}, tags, metrics, "rmse", detail=replace(DetailInMemory(), runs=runs))
 
 
 def level(mean: float, spread: float = 0.01, index: int = 0) -> np.ndarray:
@@ -209,7 +209,7 @@ class TestCheck:
         if name in ("faster", "within", "near"):
             return  # one timing has its own margin; Student's t knows how few there are
         few = [
-            replace(row, detail=replace(Bare(), runs={key: values[:3] for key, values in row.detail.runs.items()}))
+            replace(row, detail=replace(DetailInMemory(), runs={key: values[:3] for key, values in row.detail.runs.items()}))
             for row in holds
         ]
         assert answer(name, options, few) is None
@@ -384,7 +384,7 @@ class TestVerdict:
         preset = Preset(name="zhang2012/fig6", title="Figure 6")
         asked = "python -m dpbench -m experiment=zhang2012/fig6 dataset=gaussian epsilon=1,100"
         claim = Claim(paper="p", title="P", says="s", sweeps=("zhang2012/fig6",), check=BELOW)
-        found = verdict(claim, {"zhang2012/fig6": SweepRecord(tuple(self.places(0.1)), asked, preset)})
+        found = verdict(claim, {"zhang2012/fig6": SweepRecord(tuple(self.places(0.1)), asked, tuple(asked.split()[4:]), preset)})
         words = "not the preset's own grid: dataset=gaussian epsilon=1,100"
         assert found.text == f"holds (1 of 1), {words}"
         out = io.StringIO()
@@ -402,13 +402,13 @@ class TestVerdict:
 
     def test_of_several_presets_the_changed_one_is_named(self) -> None:
         rows = [replace(row, run_id=str(index)) for index, row in enumerate(self.places(0.1, 0.1))]
-        changed = SweepRecord(tuple(rows[:2]), "dpbench experiment=y dataset=gaussian", Preset(name="y", title="Y"))
-        own = SweepRecord(tuple(rows[2:]), "dpbench experiment=x quick=true", Preset(name="x", title="X"))
+        changed = SweepRecord(tuple(rows[:2]), "command", ("experiment=y", "dataset=gaussian"), Preset(name="y", title="Y"))
+        own = SweepRecord(tuple(rows[2:]), "command", ("experiment=x", "quick=true"), Preset(name="x", title="X"))
         found = verdict(Claim(paper="p", says="s", sweeps=("x", "y"), check=BELOW), {"x": own, "y": changed})
         assert found.grids == ["not the preset's own grid (y): dataset=gaussian"]
 
     def test_a_preset_as_it_is_has_nothing_to_say_of_its_grid(self) -> None:
-        own = SweepRecord(tuple(self.places(0.1)), "dpbench experiment=x quick=true", Preset(name="x", title="X"))
+        own = SweepRecord(tuple(self.places(0.1)), "command", ("experiment=x", "quick=true"), Preset(name="x", title="X"))
         assert verdict(Claim(paper="p", says="s", sweeps=("x",), check=BELOW), {"x": own}).text == "holds (1 of 1)"
 
     @pytest.mark.parametrize(

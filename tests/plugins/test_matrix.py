@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.engines import Engine
 from dpbench.sweeps.execution import run_cells
@@ -41,21 +41,21 @@ GRID = (
 NEEDS_SENSITIVE = ("dpc", "drop_sensitive")
 
 
-def ran(planned: SweepPlan) -> list[FinishedCell]:
-    records: list[FinishedCell] = []
+def ran(planned: SweepPlan) -> list[CellRecord]:
+    records: list[CellRecord] = []
     run_cells(planned, Engine(), records.append)
     return records
 
 
-def name(record: FinishedCell) -> str:
+def name(record: CellRecord) -> str:
     return " ".join(record.params[key] for key in ("mechanism", "model", "dataset", "epsilon"))
 
 
-def faults(records: Sequence[FinishedCell]) -> list[str]:
+def faults(records: Sequence[CellRecord]) -> list[str]:
     """What is wrong with a cell: it failed (a warning is an error here), a run has no number, or a metric is none."""
-    found = [f"{name(record)}: {record.error}" for record in records if record.status != "ok"]
+    found = [f"{name(record)}: {record.reason}" for record in records if record.state != "run"]
     for record in records:
-        numbers = {key: values for key, values in record.runs.items() if values.dtype.kind == "f"}
+        numbers = {key: values for key, values in record.detail.runs.items() if values.dtype.kind == "f"}
         found += [f"{name(record)}: {key}" for key, values in numbers.items() if not np.isfinite(values).all()]
         found += [f"{name(record)}: {key}" for key, value in record.metrics.items() if not np.isfinite(value)]
     return found

@@ -16,7 +16,7 @@ HEAD = """
 from __future__ import annotations
 from dataclasses import dataclass
 from dpbench import hookimpl, option
-from dpbench.component import Component
+from dpbench.contracts.component import Component
 """
 GOOD = (
     HEAD

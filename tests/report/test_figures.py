@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from dpbench.base.errors import Refused
 from dpbench.base.options import option
-from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.figure_spec import FigureSpec
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
@@ -49,7 +49,7 @@ def cell(mechanism: str, error: float | None, epsilon: float = 0.8, **more: Any)
         runs["utility/rmse"] = error + np.array([-0.02, -0.01, 0, 0.01, np.nan])
     metrics |= more.get("metrics", {})
     return CellRecord(
-        more.get("state", "run"), params, tags, metrics, "rmse", detail=Bare(runs=runs, curves=more.get("curves", {}))
+        more.get("state", "run"), params, tags, metrics, "rmse", detail=DetailInMemory(runs=runs, curves=more.get("curves", {}))
     )
 
 
@@ -304,12 +304,14 @@ class TestAskedFigures:
         preset = Preset(name="paper/fig1", title="A paper, Figure 1")
         command = "dpbench experiment=paper/fig1 dataset=gaussian epsilon=1,100"
         for plot in (FigureSpec(), FigureSpec(form="boxes")):
-            changed = SweepRecord(tuple(grid("fm")), command, replace(preset, figure=plot))
+            changed = SweepRecord(tuple(grid("fm")), command, tuple(command.split()[1:]), replace(preset, figure=plot))
             picture = next(iter(pictures(changed)))
             assert picture.title == "after A paper, Figure 1, changed: dataset=gaussian epsilon=1,100"
             assert picture.caption.startswith(picture.title)
             assert picture.title in words(picture.figure)
-        as_it_is = next(iter(pictures(SweepRecord(tuple(grid("fm")), "dpbench experiment=paper/fig1 quick=true", preset))))
+        as_it_is = next(
+            iter(pictures(SweepRecord(tuple(grid("fm")), "command", ("experiment=paper/fig1", "quick=true"), preset)))
+        )
         assert as_it_is.title == "A paper, Figure 1"
 
     def test_of_several_options_those_in_words_go_by_their_values_alone(self) -> None:
@@ -386,7 +388,7 @@ class TestStyle:
         for mechanism in ("fm", "dpba"):
             row = cell(mechanism, 0.5)
             runs = {**row.detail.runs, "utility/rmse": np.array([0.47, 0.48, 0.5, 0.51, 0.53, 4.4])}
-            rows.append(replace(row, detail=Bare(runs=runs)))
+            rows.append(replace(row, detail=DetailInMemory(runs=runs)))
         figure = drawn(rows)["boxes"].figure
         (axes,) = figure.axes
         assert axes.get_ylim()[1] < 2
@@ -438,7 +440,7 @@ class TestStyle:
 class TestFiles:
     def test_they_are_real_pictures_in_the_order_that_is_told(self, tmp_path: Path) -> None:
         preset = Preset(name="paper/fig1", title="A paper, Figure 1")
-        found = draw(SweepRecord(tuple(grid("fm", "dpba")), "command", preset), tmp_path / "report")
+        found = draw(SweepRecord(tuple(grid("fm", "dpba")), "command", preset=preset), tmp_path / "report")
         assert [one.name for one in found] == ["figure", "error_vs_epsilon", "boxes"]
         assert found[0].title == "A paper, Figure 1"
         assert {path.name for path in (tmp_path / "report").iterdir()} == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report import write_report as writing
@@ -82,7 +83,7 @@ def make() -> Make:
         values = error + 0.01 * np.sin(np.arange(2 * REPEATS) + 10 * error)
         params = {"mechanism": mechanism, "model": "linear", "dataset": "people", "attack": "none", "epsilon": f"{epsilon:g}"}
         params |= {"delta": "1e-06", "splits": "12 x 2-fold", **more.pop("params", {})}
-        tags = {"dpbench.sound": "true", "dpbench.private": "true", "dpbench.leaks": "", "dpbench.leaks_why": ""}
+        tags = {"dpbench.sound": "true", "dpbench.private": "true", "dpbench.leaks": ""}
         tags |= {"dpbench.synthetic": "false", "dpbench.version": "9.9", "dpbench.numpy": "2.0", **more.pop("tags", {})}
         metrics = {"privacy/epsilon_accounted": epsilon, "reference/no_privacy/rmse_median": 0.1}
         metrics |= {"reference/mean_predictor/rmse_median": 0.5, "utility/rmse_median": float(np.median(values))}
@@ -93,8 +94,9 @@ def make() -> Make:
             metrics.pop("privacy/epsilon_accounted")
             tags |= {"dpbench.sound": "false", "dpbench.private": "false"}
         entry = {"query": "sums", "noise": "laplace", "scale": 2 / epsilon, "cost": cost, "sound": ranked, "proof": "Lemma 1"}
+        leaks = [{"what": what, "why": why} for what, why in more.pop("leaks", {}).items()]
         runs = {"repeat": repeat, "fold": fold, "n_train": repeat * 0 + 50, "n_test": repeat * 0 + 50, "utility/rmse": values}
-        detail = Bare({"seed": 7}, {"neighbours": "replace_one", "entries": [entry]}, runs)
+        detail = DetailInMemory({"seed": 7}, {"neighbours": "replace_one", "entries": [entry], "leaks": leaks}, runs)
         return CellRecord("run", params, tags, metrics, "rmse", run_id="1", detail=detail)
 
     return row
@@ -107,7 +109,7 @@ def sweep(make: Make) -> SweepRecord:
         make(name, error + 0.1 / epsilon, epsilon) for epsilon in (0.5, 2.0) for name, error in (("good", 0.2), ("fair", 0.3))
     ]
     rows += [make("open", 0.11, epsilon, ranked=False) for epsilon in (0.5, 2.0)]
-    rows.append(make("leaky", 0.12, 2.0, tags={"dpbench.leaks": "bounds", "dpbench.leaks_why": "bounds: read; from the rows"}))
+    rows.append(make("leaky", 0.12, 2.0, tags={"dpbench.leaks": "bounds"}, leaks={"bounds": "read; from the rows"}))
     rows.append(make("claimed", 0.13, 2.0, tags={"dpbench.sound": "false"}))
     params = {**rows[0].params, "mechanism": HOSTILE}
     rows += [CellRecord("failed", params, reason=f"it said {HOSTILE}"), CellRecord("pruned", params, reason="it makes no sense")]
@@ -157,7 +159,7 @@ def test_a_hostile_name_is_shown_as_text(make: Make, tmp_path: Path, undrawn: No
     rows = [make(HOSTILE, 0.2), make("good", 0.3), make("open", 0.1, ranked=False, params={"dataset": HOSTILE})]
     preset = Preset(name=HOSTILE, title=HOSTILE, shows=HOSTILE, chosen=HOSTILE)
     rows.append(CellRecord("failed", rows[0].params, reason=HOSTILE))
-    page = page_of(SweepRecord(tuple(rows), f"python {HOSTILE}", preset), tmp_path)
+    page = page_of(SweepRecord(tuple(rows), f"python {HOSTILE}", preset=preset), tmp_path)
     assert not page.all("script")
     assert page.text.count(HOSTILE) > 8
 
@@ -332,7 +334,7 @@ def test_a_guarantee_at_a_delta_is_not_called_pure(make: Make, tmp_path: Path, u
 def test_a_changed_preset_is_not_presented_as_its_paper_s(make: Make, tmp_path: Path, undrawn: None) -> None:
     preset = Preset(name="a/b", title="A paper, Figure 1", shows="errors of everything", chosen="all that was open")
     for command, changed in (("-m experiment=a/b engine=serial", False), ("-m experiment=a/b epsilon=7,8 'dataset=a b'", True)):
-        text = page_of(SweepRecord((make("good", 0.2),), command, preset), tmp_path).text
+        text = page_of(SweepRecord((make("good", 0.2),), command, tuple(shlex.split(command)[1:]), preset), tmp_path).text
         assert (
             "Not the paper's figure. The preset was changed on the command line: epsilon=7,8 , dataset=a b ." in text
         ) == changed
@@ -344,7 +346,7 @@ def test_a_changed_preset_is_not_presented_as_its_paper_s(make: Make, tmp_path: 
 def test_a_mechanism_with_ranked_and_other_cells_is_named_with_what_tells_them_apart(
     make: Make, tmp_path: Path, undrawn: None
 ) -> None:
-    leaking = {"dpbench.leaks": "cv", "dpbench.leaks_why": "cv: chosen"}
+    leaking = {"dpbench.leaks": "cv"}
     rows = [make("fm", 0.2), make("fm", 0.3, params={"model": "ridge"}, tags=leaking)]
     text = page_of(SweepRecord(tuple(rows), COMMAND), tmp_path).text
     assert "nothing leaked; fm with ridge LEAKS cv, and must not be released" in text
@@ -373,7 +375,7 @@ def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(
 
 def test_a_single_run_is_not_several(make: Make, tmp_path: Path, undrawn: None) -> None:
     row = make("good", 0.2)
-    one = Bare(row.detail.config, row.detail.ledger, {name: values[:1] for name, values in row.detail.runs.items()})
+    one = DetailInMemory(row.detail.config, row.detail.ledger, {name: values[:1] for name, values in row.detail.runs.items()})
     assert "each over 1 run (" in page_of(SweepRecord((replace(row, detail=one),), COMMAND), tmp_path).text
 
 
@@ -390,12 +392,12 @@ def test_noise_without_a_proof_is_no_leak_and_the_ledger_says_that_it_is_its_own
     make: Make, tmp_path: Path, undrawn: None
 ) -> None:
     tags = {"dpbench.sound": "false", "dpbench.leaks": "unproven_noise,cv"}
-    row = make("odd", 0.2, tags={**tags, "dpbench.leaks_why": "unproven_noise: no proof; cv: chosen"})
+    row = make("odd", 0.2, tags=tags, leaks={"unproven_noise": "no proof", "cv": "chosen"})
     (entry,) = row.detail.ledger["entries"]
     rows = [row, make("open", 0.1, ranked=False)]
     for one, kind in zip(rows, ("approx", "none"), strict=True):
         ledger = {"entries": [{**entry, "noise": None, "cost": {"kind": kind}, "sound": False}]}
-        rows[rows.index(one)] = replace(one, detail=Bare(one.detail.config, ledger, one.detail.runs))
+        rows[rows.index(one)] = replace(one, detail=DetailInMemory(one.detail.config, ledger, one.detail.runs))
     page_of(SweepRecord(tuple(rows), COMMAND), tmp_path)
     assert [line["leak"] for line in csv_of(tmp_path / "leaks.csv")] == ["cv"]
     assert [line["noise"] for line in csv_of(tmp_path / "ledger.csv")] == ["its own", "none"]

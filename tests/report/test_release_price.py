@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.note import SIMULATED, note
 from dpbench.report.release_price import bill_of, recorded
@@ -26,9 +26,10 @@ def cell(mechanism: str = "fm", epsilon: float = 0.8, delta: float = 0.0, params
     standing = {"sound": "true", "private": "true", "leaks": "", "noise": "simulation", **tags}
     metrics = {"utility/rmse_median": 0.2, "privacy/delta": delta}
     metrics |= {"privacy/epsilon_accounted": epsilon} if standing["private"] == "true" else {}
-    return CellRecord(
-        "run", {**named, **dict(params)}, {f"dpbench.{name}": text for name, text in standing.items()}, metrics, "rmse"
-    )
+    why = standing.pop("leaks_why", "")
+    leaks = [dict(zip(("what", "why"), why.split(": "), strict=True))] if why else []
+    tags = {f"dpbench.{name}": text for name, text in standing.items()}
+    return CellRecord("run", {**named, **dict(params)}, tags, metrics, "rmse", detail=DetailInMemory(ledger={"leaks": leaks}))
 
 
 def printed(*rows: CellRecord) -> str:

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import answer
@@ -49,6 +49,7 @@ def make() -> Make:
         runs = {"repeat": np.repeat(np.arange(repeats), 2), "fold": np.tile([0, 1], repeats)}
         runs["utility/rmse"] = scatter * spread + (np.nan if error is None else error)
         runs |= more.pop("runs", {})
+        leaks = [{"what": what, "why": why} for what, why in more.pop("leaks", {}).items()]
         for name in more.pop("without", ()):
             metrics.pop(name, None)
         return CellRecord(
@@ -58,7 +59,7 @@ def make() -> Make:
             metrics,
             "rmse",
             more.pop("reason", ""),
-            detail=Bare(runs=runs if repeats else {}),
+            detail=DetailInMemory(ledger={"leaks": leaks}, runs=runs if repeats else {}),
         )
 
     return row
@@ -353,13 +354,20 @@ class TestNote:
 
     def test_a_changed_preset_is_named_so_at_the_top(self, make: Make) -> None:
         preset = Preset(name="a/b", title="A paper, Figure 1")
-        text = note(SweepRecord((make("fm", 0.2),), "python -m dpbench -m experiment=a/b epsilon=7", preset), None)
+        text = note(
+            SweepRecord(
+                (make("fm", 0.2),), "python -m dpbench -m experiment=a/b epsilon=7", ("experiment=a/b", "epsilon=7"), preset
+            ),
+            None,
+        )
         assert text.startswith("**Not the paper's figure.** The preset was changed on the command line: `epsilon=7`.")
-        assert "Not the paper's" not in note(SweepRecord((make("fm", 0.2),), "experiment=a/b quick=true", preset), None)
+        assert "Not the paper's" not in note(
+            SweepRecord((make("fm", 0.2),), "command", ("experiment=a/b", "quick=true"), preset), None
+        )
 
     def test_noise_without_a_proof_is_called_unproven_beside_the_leaks(self, make: Make) -> None:
         tags = {"dpbench.sound": "false", "dpbench.leaks": "unproven_noise,cv"}
-        row = make("odd", 0.2, tags={**tags, "dpbench.leaks_why": "unproven_noise: no proof; cv: chosen"})
+        row = make("odd", 0.2, tags=tags, leaks={"unproven_noise": "no proof", "cv": "chosen"})
         text = note(SweepRecord((row,), "command"), None)
         assert "UNPROVEN in 1 cell: no proof." in text
         assert "LEAKS in 1 cell: cv: chosen." in text

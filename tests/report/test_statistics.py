@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.records.cell_record import Bare, CellRecord
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.report.statistics.paired import LEVEL, Leaderboard, against_best, compare, groups, means
 from dpbench.report.statistics.ranks import critical_difference, friedman, ranks
 from dpbench.report.statistics.signed_rank import EXACT, fewest, needed, p_value, shift
@@ -37,7 +37,7 @@ def cell() -> Cell:
         if np.isfinite(table).any():
             metrics["utility/rmse_median"] = float(np.nanquantile(table, 0.5))
         tags = {"dpbench.sound": "true", "dpbench.private": "true", "dpbench.leaks": "", **tags}
-        return CellRecord("run", params, tags, metrics, "rmse", detail=Bare(runs=runs))
+        return CellRecord("run", params, tags, metrics, "rmse", detail=DetailInMemory(runs=runs))
 
     return row
 
@@ -144,7 +144,9 @@ class TestCompare:
         hard = RNG(1).normal(10, 5, 20)
         one, other = cell("a", hard), cell("b", hard + RNG(2).normal(0.1, 0.01, 20))
         found = compare(one, other)
-        turned = compare(one, replace(other, detail=Bare(runs={name: value[::-1] for name, value in other.detail.runs.items()})))
+        turned = compare(
+            one, replace(other, detail=DetailInMemory(runs={name: value[::-1] for name, value in other.detail.runs.items()}))
+        )
         assert found is not None
         assert turned is not None
         assert found.separated
@@ -169,7 +171,7 @@ class TestCompare:
         found = compare(cell("a", [1.0] * 10), cell("b", [2.0] * 7))
         assert found is not None
         assert found.repeats == 7
-        assert compare(cell("a", [1.0]), replace(cell("b", [1.0]), detail=Bare())) is None
+        assert compare(cell("a", [1.0]), replace(cell("b", [1.0]), detail=DetailInMemory())) is None
         assert compare(cell("a", [1.0]), cell("b", [np.nan])) is None
 
     def test_equal_cells_are_not_separated_and_never_will_be(self, cell: Cell) -> None:
@@ -266,11 +268,11 @@ class TestLeaderboard:
         assert one.comparisons == other.comparisons
 
     def test_cells_whose_runs_are_lost_are_named_and_not_compared(self, cell: Cell) -> None:
-        lost = replace(cell("lost", [0.3] * 8), detail=Bare())
+        lost = replace(cell("lost", [0.3] * 8), detail=DetailInMemory())
         board = led([lost, cell("fm", [0.2] * 8)])
         assert board.unpaired == (lost,)
         assert board.comparisons == ()
-        lost = replace(cell("lost", [0.1] * 8), detail=Bare())
+        lost = replace(cell("lost", [0.1] * 8), detail=DetailInMemory())
         assert led([lost, cell("fm", [0.2] * 8)]).best is lost
 
     def test_groups_keep_problems_and_epsilons_apart(self, cell: Cell) -> None:

@@ -223,7 +223,7 @@ def test_a_strangers_option_is_swept_without_yaml(drop_in: DropIn) -> None:
         '''
         from dataclasses import dataclass
         from dpbench import Mechanism, hookimpl, option
-        from dpbench.mechanism import Fit
+        from dpbench.contracts.mechanism import Fit
 
         @dataclass(frozen=True)
         class Mine(Mechanism):

@@ -25,8 +25,8 @@ SHAPELESS = '''
     import numpy as np
 
     from dpbench import Attack, Model, hookimpl
-    from dpbench.fit import Fit
-    from dpbench.model import Problem
+    from dpbench.contracts.fit import Fit
+    from dpbench.contracts.model import Problem
 
     class Middle(Problem):
         def exact(self, sample):

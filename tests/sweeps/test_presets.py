@@ -198,7 +198,7 @@ def test_a_preset_reaches_the_parent_run_with_its_name_and_its_figure(home: Any)
     assert parent.data.tags["dpbench.quick"] == "true"
     assert parent.info.run_name.startswith("dandekar2018/fig2")
     folder = Path(MlflowClient(f"sqlite:///{home.folder / 'mlflow.db'}").download_artifacts(parent.info.run_id, ""))
-    assert json.loads((folder / "preset.json").read_text())["title"] == "Dandekar et al. 2018, Figure 2"
+    assert json.loads((folder / "sweep.json").read_text())["preset"]["title"] == "Dandekar et al. 2018, Figure 2"
     assert (folder / "report" / "figure.png").stat().st_size > 10_000
     assert (folder / "report" / "figure.pdf").is_file()
     again = home.run("-m", "experiment=dandekar2018/fig4", "dataset=wine", *few)

@@ -34,7 +34,7 @@ CARELESS = '''
     import numpy as np
 
     from dpbench import Mechanism, hookimpl, option
-    from dpbench.mechanism import Fit
+    from dpbench.contracts.mechanism import Fit
 
     @dataclass(frozen=True)
     class Careless(Mechanism):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpbench.cells import loading as sources
 from dpbench.cells import work_unit as unit
 from dpbench.cells.loading import source_of
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps import plan as plan_module
 from dpbench.sweeps.engines import Engine, Local
 from dpbench.sweeps.execution import run_cells
@@ -31,7 +31,7 @@ GRID = (
     "splits.repeats=3",
     "splits.folds=2",
 )
-Records = dict[str, FinishedCell]
+Records = dict[str, CellRecord]
 
 
 @contextmanager
@@ -53,15 +53,15 @@ def bits(found: Records) -> dict[str, Any]:
     """Everything about the cells that is not a clock's, to the bit."""
     return {
         key: {
-            "status": record.status,
-            "config": record.config,
+            "status": record.state,
+            "config": record.detail.config,
             "params": record.params,
             "tags": record.tags,
             "metrics": {name: value.hex() for name, value in record.metrics.items() if not name.startswith("time/")},
             "history": {name: [value.hex() for value in values] for name, values in record.history.items()},
-            "ledger": record.ledger,
-            "runs": {name: (values.dtype.str, values.tobytes()) for name, values in record.runs.items()},
-            "error": record.error,
+            "ledger": record.detail.ledger,
+            "runs": {name: (values.dtype.str, values.tobytes()) for name, values in record.detail.runs.items()},
+            "error": record.reason,
         }
         for key, record in found.items()
     }
@@ -130,9 +130,9 @@ def test_a_seed_says_which_bits(expected: dict[str, Any]) -> None:
     (one,) = records(Engine(), *GRID[2:], "mechanism=no_privacy").values()
     (other,) = records(Engine(), *GRID[2:], "mechanism=no_privacy", "seed=1").values()
     assert one.key != other.key
-    assert one.runs["seed"][0] == 0
-    assert other.runs["seed"][0] == 1
-    assert not np.array_equal(one.runs["weight/x1"], other.runs["weight/x1"])
+    assert one.detail.runs["seed"][0] == 0
+    assert other.detail.runs["seed"][0] == 1
+    assert not np.array_equal(one.detail.runs["weight/x1"], other.detail.runs["weight/x1"])
 
 
 def test_mechanisms_and_epsilons_meet_the_same_splits(expected: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.records.finished_cell import FinishedCell
-from dpbench.tracking.run_writer import Recorded, Writer
+from dpbench.records.cell_record import CellRecord, DetailInMemory
+from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import Store, open_store
 
 
@@ -35,10 +35,9 @@ def writer(store: Store) -> Iterator[Writer]:
 
 
 @pytest.fixture
-def make_record() -> Callable[..., FinishedCell]:
-    def make(key: str = "a1", **changes: Any) -> FinishedCell:
+def make_record() -> Callable[..., CellRecord]:
+    def make(key: str = "a1", **changes: Any) -> CellRecord:
         parts: dict[str, Any] = {
-            "status": "ok",
             "config": {"mechanism": {"name": "fm", "ridge": 4.0}, "epsilon": 0.8, "seed": 0},
             "params": {"mechanism": "fm", "model": "linear", "dataset": "wine", "attack": "none", "epsilon": "0.8"},
             "tags": {"dpbench.sound": "true", "dpbench.leaks": "", "dpbench.version": "1"},
@@ -51,20 +50,22 @@ def make_record() -> Callable[..., FinishedCell]:
                 "weights": np.arange(12.0).reshape(4, 3),
             },
         }
-        return FinishedCell(key=key, **{**parts, **changes})
+        parts |= changes
+        detail = DetailInMemory(*(parts.pop(name, {}) for name in ("config", "ledger", "runs", "curves")))
+        return CellRecord(parts.pop("state", "run"), key=key, detail=detail, **parts)
 
     return make
 
 
 @pytest.fixture
-def make_failure(make_record: Callable[..., FinishedCell]) -> Callable[..., FinishedCell]:
-    def make(key: str = "f1", error: str = "LinAlgError: singular") -> FinishedCell:
-        return make_record(key, status="failed", metrics={}, history={}, ledger={}, runs={}, error=error)
+def make_failure(make_record: Callable[..., CellRecord]) -> Callable[..., CellRecord]:
+    def make(key: str = "f1", error: str = "LinAlgError: singular") -> CellRecord:
+        return make_record(key, state="failed", metrics={}, history={}, ledger={}, runs={}, reason=error)
 
     return make
 
 
 @pytest.fixture
-def ids() -> Callable[[dict[str, Recorded]], dict[str, str]]:
+def ids() -> Callable[[dict[str, CellRecord]], dict[str, str]]:
     """Only the run ids of what was found."""
     return lambda found: {key: recorded.run_id for key, recorded in found.items()}

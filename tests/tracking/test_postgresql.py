@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
 
@@ -64,12 +65,12 @@ def test_a_cell_is_written_and_found_again(
     uri: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    make_record: Callable[..., FinishedCell],
+    make_record: Callable[..., CellRecord],
     ids: Callable[..., dict[str, str]],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with open_store(uri, "written") as store, Writer(store) as writer:
-        parent = writer.open_sweep("s1", "a sweep", {}, "note\n" * 3_000)
+        parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), "note\n" * 3_000)
         run_id = writer.write(make_record(), parent)
         writer.close_sweep(parent, "FINISHED", "note\n" * 3_000)
         assert ids(writer.finished(["a1", "b2"])) == {"a1": run_id}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,13 +15,14 @@ import yaml
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking import run_writer as writer_module
 from dpbench.tracking.run_writer import Writer, run_name, shortened
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.ui_view import colour
 
-MakeRecord = Callable[..., FinishedCell]
+MakeRecord = Callable[..., CellRecord]
 
 
 def artifacts(run: Run) -> Path:
@@ -29,7 +31,7 @@ def artifacts(run: Run) -> Path:
 
 def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer: Writer, make_record: MakeRecord) -> None:
     record = make_record()
-    parent = writer.open_sweep("s1", "a sweep", {"dpbench.version": "1"}, "")
+    parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), "")
     run = store.client.get_run(writer.write(record, parent))
     assert run.info.status == "FINISHED"
     assert run.info.run_name == "fm linear wine ε=0.8"
@@ -55,12 +57,12 @@ def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(store: Store, wr
     record = make_record()
     folder = artifacts(store.client.get_run(writer.write(record, None)))
     assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "ledger.json", "runs.parquet"]
-    assert yaml.safe_load((folder / "config.yaml").read_text()) == record.config
-    assert json.loads((folder / "ledger.json").read_text()) == record.ledger
+    assert yaml.safe_load((folder / "config.yaml").read_text()) == record.detail.config
+    assert json.loads((folder / "ledger.json").read_text()) == record.detail.ledger
     runs = pd.read_parquet(folder / "runs.parquet")
     assert list(runs) == ["repeat", "utility/rmse", "weights"]
-    np.testing.assert_array_equal(runs["utility/rmse"], record.runs["utility/rmse"])
-    np.testing.assert_array_equal(np.stack(list(runs["weights"])), record.runs["weights"])
+    np.testing.assert_array_equal(runs["utility/rmse"], record.detail.runs["utility/rmse"])
+    np.testing.assert_array_equal(np.stack(list(runs["weights"])), record.detail.runs["weights"])
 
 
 def test_numbers_that_json_does_not_know_become_null(store: Store, writer: Writer, make_record: MakeRecord) -> None:
@@ -86,7 +88,7 @@ def test_a_failed_cell_carries_its_error_and_no_metric(store: Store, writer: Wri
 
 def test_texts_too_long_for_mlflow_end_with_an_ellipsis(store: Store, writer: Writer, make_failure: MakeRecord) -> None:
     failure = make_failure(error="e" * 9_000)
-    long = FinishedCell(**{**failure.__dict__, "params": {**failure.params, "dataset.columns": "c" * 7_000}})
+    long = replace(failure, params={**failure.params, "dataset.columns": "c" * 7_000})
     run = store.client.get_run(writer.write(long, None))
     assert run.data.params["dataset.columns"] == "c" * 5_999 + "…"
     assert run.data.tags["dpbench.error"] == "e" * 7_999 + "…"
@@ -133,14 +135,14 @@ def test_a_sweep_ends_with_its_note_and_its_files(store: Store, writer: Writer, 
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "page.html").write_text("<p>page</p>")
     (tmp_path / "plan.csv").write_text("cell,state\n")
-    parent = writer.open_sweep("s1", "fm on wine", {"dpbench.engine": "serial"}, "under way")
+    parent = writer.open_sweep("s1", "fm on wine", SweepRecord((), "command"), "under way")
     assert store.client.get_run(parent).data.tags["mlflow.note.content"] == "under way"
     writer.close_sweep(parent, "FAILED", "## One cell failed", tmp_path)
     run = store.client.get_run(parent)
     assert (run.info.status, run.info.run_name) == ("FAILED", "fm on wine")
     assert run.data.tags["dpbench.kind"] == "sweep"
     assert run.data.tags["dpbench.sweep_key"] == "s1"
-    assert run.data.tags["dpbench.engine"] == "serial"
+    assert run.data.tags["dpbench.command"] == "command"
     assert run.data.tags["mlflow.note.content"] == "## One cell failed"
     assert (artifacts(run) / "report" / "page.html").read_text() == "<p>page</p>"
     assert (artifacts(run) / "plan.csv").exists()
@@ -148,7 +150,7 @@ def test_a_sweep_ends_with_its_note_and_its_files(store: Store, writer: Writer, 
 
 def test_a_note_too_long_for_mlflow_says_where_the_whole_of_it_is(store: Store, writer: Writer) -> None:
     note = "".join(f"| line {number} | 0.25 |\n" for number in range(1_000))
-    parent = writer.open_sweep("s1", "a sweep", {}, note)
+    parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), note)
     writer.close_sweep(parent, "FINISHED", note)
     run = store.client.get_run(parent)
     kept = run.data.tags["mlflow.note.content"]
@@ -172,7 +174,7 @@ def test_no_run_looks_as_if_it_were_going_on_after_an_interruption(
 
     monkeypatch.setattr(writer_module, "write_files", interrupt)
     with pytest.raises(KeyboardInterrupt), Writer(store) as writer:
-        writer.write(make_record(), writer.open_sweep("s1", "a sweep", {}, ""))
+        writer.write(make_record(), writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), ""))
     runs = store.client.search_runs([store.experiment_id])
     assert [run.info.status for run in runs] == ["KILLED", "KILLED"]
     with Writer(store) as again:
@@ -184,7 +186,7 @@ def test_a_store_that_is_lost_does_not_hide_why(store: Store, monkeypatch: pytes
         raise MlflowException("gone")
 
     writer = Writer(store)
-    writer.open_sweep("s1", "a sweep", {}, "")
+    writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), "")
     monkeypatch.setattr(store.client, "set_terminated", lose)
     writer.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
     with pytest.raises(MlflowException, match="gone"):

@@ -27,8 +27,10 @@ def run(uri: str, command: Sequence[str] = ("-m",), **more: object) -> list[Cell
     from dpbench.sweeps.python_api import _text
 
     asked = {**FIXED, "dataset": "wine", "tracking.uri": uri, **more}
-    points = loaded([f"{key}={_text(value)}" for key, value in asked.items()])
-    return list(execute(plan(points), points[0].config, sweep=True, command=command).rows)
+    overrides = [f"{key}={_text(value)}" for key, value in asked.items()]
+    points = loaded(overrides)
+    requested = [word for word in command if "=" in word]
+    return list(execute(plan(points), points[0].config, sweep=True, command=command, overrides=requested).cells)
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +50,13 @@ def store(uri: str, rows: list[CellRecord]) -> Iterator[Store]:
 
 
 def test_every_cell_comes_back_with_its_numbers(store: Store, rows: list[CellRecord]) -> None:
-    read = read_sweep(store).rows
+    read = read_sweep(store).cells
     assert list(read) == rows, "params, tags, metrics, state, reason, run: all that is compared"
     assert {row.state for row in read} == {"run", "pruned"}
 
 
 def test_every_cells_files_come_back(store: Store, rows: list[CellRecord]) -> None:
-    for read, made in zip(read_sweep(store).rows, rows, strict=True):
+    for read, made in zip(read_sweep(store).cells, rows, strict=True):
         if not made.done:
             assert not read.detail.runs
             continue
@@ -118,11 +120,11 @@ def test_a_sweep_that_is_asked_for_again_is_the_newest_again(store: Store, uri: 
 
 
 def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
-    from dpbench.records.finished_cell import FinishedCell
+    from dpbench.records.cell_record import CellRecord, DetailInMemory
 
     x = np.linspace(0, 1, 5)
     curves = {"utility/roc": {"x": x}, "reference/no_privacy/roc": {"x": x, "mean": x**2}}
-    write_files(FinishedCell("key", "ok", {}, {}, {}, {}, curves=curves), tmp_path)
+    write_files(CellRecord("run", {}, detail=DetailInMemory(curves=curves)), tmp_path)
     read = read_curves(tmp_path / "curves.parquet")
     assert list(read) == list(curves)
     assert list(read["utility/roc"]) == ["x"]

@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from dpbench.base.errors import Refused
 from dpbench.cli.ui import command
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking import ui_server as ui
 from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
@@ -40,9 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def uri(folder: Path) -> str:
     uri = f"sqlite:///{folder}/mlflow.db"
-    record = FinishedCell("a1", "ok", {"epsilon": 0.8}, {"mechanism": "fm"}, {}, {"utility/rmse_median": 0.25})
+    record = CellRecord("run", {"mechanism": "fm"}, metrics={"utility/rmse_median": 0.25}, key="a1")
     with open_store(uri) as store, Writer(store) as writer:
-        parent = writer.open_sweep("s1", "a sweep", {}, "")
+        parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), "")
         writer.write(record, parent)
         writer.close_sweep(parent, "FINISHED", "")
     return uri
@@ -84,12 +85,12 @@ def test_the_command_prints_the_link_of_a_server_that_answers(said: tuple[subpro
 
 def test_a_server_is_a_store_like_any_other(
     said: tuple[subprocess.Popen[str], str],
-    make_record: Callable[..., FinishedCell],
+    make_record: Callable[..., CellRecord],
     capsys: pytest.CaptureFixture[str],
     ids: Callable[..., dict[str, str]],
 ) -> None:
     with open_store(host(said[1]), "through the server") as store, Writer(store) as writer:
-        parent = writer.open_sweep("s2", "a sweep", {}, "")
+        parent = writer.open_sweep("s2", "a sweep", SweepRecord((), "command"), "")
         run_id = writer.write(make_record("b2"), parent)
         writer.close_sweep(parent, "FINISHED", "done")
         assert ids(writer.finished(["b2"])) == {"b2": run_id}

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import pytest
 from mlflow.exceptions import MlflowException
 
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord
 from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import Store
 from dpbench.tracking.ui_view import colour, link, links, save_view, sweep_link
@@ -68,7 +68,7 @@ def test_the_view_has_the_cells_flat_and_the_columns_and_charts_that_answer_the_
 
 
 def test_a_model_with_another_first_metric_has_its_own_columns_and_charts(
-    store: Store, writer: Writer, make_record: Callable[..., FinishedCell]
+    store: Store, writer: Writer, make_record: Callable[..., CellRecord]
 ) -> None:
     writer.write(make_record("a1"), None)
     params = {"mechanism": "dpba", "model": "logistic", "dataset": "wine", "attack": "none", "epsilon": "0.8"}
@@ -90,7 +90,7 @@ def test_a_model_with_another_first_metric_has_its_own_columns_and_charts(
 
 
 def test_what_the_cells_vary_and_what_attacked_them_is_shown(
-    store: Store, writer: Writer, make_record: Callable[..., FinishedCell]
+    store: Store, writer: Writer, make_record: Callable[..., CellRecord]
 ) -> None:
     plain = make_record().params
     metrics = {"utility/rmse_median": 0.25, "attack/advantage_mean": 0.1, "attack/cap": 0.4}
@@ -106,9 +106,7 @@ def test_what_the_cells_vary_and_what_attacked_them_is_shown(
     assert "mechanism.ridge" not in parallel["selectedParams"], "MLflow would leave out the cell that has none"
 
 
-def test_a_failed_cell_alone_leaves_the_usual_view(
-    store: Store, writer: Writer, make_failure: Callable[..., FinishedCell]
-) -> None:
+def test_a_failed_cell_alone_leaves_the_usual_view(store: Store, writer: Writer, make_failure: Callable[..., CellRecord]) -> None:
     writer.write(make_failure(), None)
     assert "metrics.`utility/rmse_median`" in saved(store, save_view(store) or "")["selectedColumns"]
 

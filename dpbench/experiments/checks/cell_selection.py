@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dpbench.records.cell_record import CellRecord, label, telling
+from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.figures.naming import setting
 
 COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
@@ -98,7 +98,7 @@ def _place(row: CellRecord, apart: Sequence[str]) -> tuple[tuple[str, str], ...]
 def place(row: CellRecord, without: Sequence[str] = ()) -> str:
     """Where a cell is, in words: the model, the dataset, ε, and the swept options that are not the mechanism's, but for some."""
     text = " on ".join(row.params[key] for key in ("model", "dataset") if key not in without)
-    more = [key for key in telling([row]) if key not in LEFT_OUT and not key.startswith("mechanism.")]
+    more = [key for key in distinguishing_params([row]) if key not in LEFT_OUT and not key.startswith("mechanism.")]
     return ", ".join(filter(None, [text, *(setting(key, row.params[key]) for key in ("epsilon", *more) if key not in without)]))
 
 

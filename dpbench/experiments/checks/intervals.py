@@ -175,5 +175,5 @@ def resampled(statistic: Callable[[np.ndarray], np.ndarray], values: np.ndarray)
 
 def synthetic(rows: Sequence[CellRecord]) -> list[str]:
     """The datasets of these cells, each with what is said of made-up rows."""
-    told = {row.params["dataset"]: row.tags.get("dpbench.synthetic") == "true" for row in rows}
+    told = {row.params["dataset"]: row.synthetic for row in rows}
     return [f"{name} (SYNTHETIC)" if drawn else name for name, drawn in told.items()]

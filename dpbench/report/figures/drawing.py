@@ -66,7 +66,7 @@ def ordered(handles: Mapping[str, Artist], looks: Mapping[str, CurveStyle]) -> l
 def foot(rows: Sequence[CellRecord], *sentences: str) -> str:
     """What the picture says of itself, wherever it is shown."""
     hollow = HOLLOW if not all(row.ranked for row in rows) else ""
-    drawn = [row.params["dataset"] for row in rows if row.tags.get("dpbench.synthetic") == "true"]
+    drawn = [row.params["dataset"] for row in rows if row.synthetic]
     synthetic = f"SYNTHETIC data: {naming.listed(drawn)}." if drawn else ""
     return " ".join(filter(None, [synthetic, *sentences, hollow]))
 

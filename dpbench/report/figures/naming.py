@@ -110,7 +110,7 @@ def panel(row: CellRecord, keys: Iterable[str]) -> str:
     values = {key: row.params[key] for key in keys if key in row.params}
     place = " on ".join(values.pop(key) for key in ("model", "dataset") if key in values)
     parts = [place, *(setting(key, value) for key, value in values.items())]
-    synthetic = ["SYNTHETIC"] if row.tags.get("dpbench.synthetic") == "true" else []
+    synthetic = ["SYNTHETIC"] if row.synthetic else []
     return ", ".join(filter(None, [*parts, *synthetic]))
 
 

@@ -82,7 +82,7 @@ class FigureContext:
             if not row.ranked:
                 hollow.setdefault(row.guarantee, []).append(rows_label(row))
         reasons = "; ".join(f"{naming.listed(names)} ({why})" for why, names in hollow.items())
-        drawn = list(dict.fromkeys(row.params["dataset"] for row in rows if row.tags.get("dpbench.synthetic") == "true"))
+        drawn = list(dict.fromkeys(row.params["dataset"] for row in rows if row.synthetic))
         sentences = [
             says,
             f"Hollow: {reasons}." if reasons else "",

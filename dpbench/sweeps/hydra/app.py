@@ -102,9 +102,9 @@ def finish(planned: Any, config: dict[str, Any], *, sweep: bool, command: Sequen
     from dpbench.report.terminal_table import print_table
     from dpbench.sweeps.execution import execute
 
-    outcome = execute(planned, config, sweep=sweep, command=command)
-    print_table(outcome.rows)
-    print(_counted(outcome.rows))
+    outcome = execute(planned, config, sweep=sweep, command=command, overrides=_split(command)[1])
+    print_table(outcome.cells)
+    print(_counted(outcome.cells))
     tracking = config["tracking"]
     print(f"Open the runs: {_ui(outcome.store if tracking['uri'] else None, tracking['experiment'])}")
     result.exit_code = max(result.exit_code, outcome.exit_code)

@@ -13,7 +13,7 @@ from dpbench.cells.work_unit import Unit, run_unit
 from dpbench.contracts.attack import Target
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
-from dpbench.records.finished_cell import FinishedCell
+from dpbench.records.cell_record import CellRecord, Provenance
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.grid import loaded
 from dpbench.sweeps.plan import plan
@@ -52,16 +52,16 @@ def planted(drop_in: Callable[[str], None]) -> None:
     drop_in(PLANTED)
 
 
-def records(*overrides: str) -> list[FinishedCell]:
+def records(*overrides: str) -> list[CellRecord]:
     """The records of a grid, without its pruned cells."""
     sweep = plan(loaded(overrides))
     parts = [part for unit in sweep.units() for part in run_unit(unit)]
     cells = {cell.cell.key: cell for cell in sweep.to_run if cell.cell is not None}
     assert [part.error for part in parts] == [""] * len(parts)
-    return [record_of(cells[part.key].cell, [part], {}, {}, "rmse") for part in parts]
+    return [record_of(cells[part.key].cell, [part], {}, Provenance(False, 0, "plugins 1", "2", "cpu"), "rmse") for part in parts]
 
 
-def upper(record: FinishedCell, name: str) -> float:
+def upper(record: CellRecord, name: str) -> float:
     return record.metrics[f"attack/{name}_ci_high"]
 
 
@@ -70,12 +70,12 @@ def test_every_sound_mechanism_stays_under_its_cap() -> None:
     names = ",".join(name for name in registry().names("mechanism") if name != "drop_sensitive")
     grid = ("dataset.d=4", "dataset.sensitive=[x1]", "splits.repeats=20", "epsilon=0.5", "attack.fits=64")
     sound = [record for record in records(f"mechanism={names}", *SMALL_TABLE, *grid) if record.tags["dpbench.sound"] == "true"]
-    assert {"fm", "dpba", "dpc", "privr", "cdp_irls"} <= {record.config["mechanism"]["name"] for record in sound}
+    assert {"fm", "dpba", "dpc", "privr", "cdp_irls"} <= {record.detail.config["mechanism"]["name"] for record in sound}
     for record in sound:
         cap = record.metrics["attack/cap"]
         assert 0.24 < cap < 1
         for name in ("advantage", "loss/advantage"):
-            assert upper(record, name) < cap, record.config["mechanism"]["name"]
+            assert upper(record, name) < cap, record.detail.config["mechanism"]["name"]
 
 
 @pytest.mark.usefixtures("planted")
