@@ -1,4 +1,4 @@
-"""The one error a user is meant to see: the request was refused, and why."""
+"""The two errors that users see: a request was refused, or something that ran could not be finished."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ class Refused(Exception):
 
 
 class Unfinished(Exception):
-    """Something was run and could not be brought to its end: one sentence, exit code 1."""
+    """Something ran and could not be finished: one sentence, exit code 1."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> Refused:
+    """Return the error about an unknown name, in the shape that all such errors have."""
+    return Refused(f"There is no {what} named {name!r}.{near_names(name, known)}")
 
 
 def near_names(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: the near names, then every allowed one."""
+    """Return the end of a sentence about an unknown name: the near names, then all allowed ones."""
     names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"{hint} Known: {', '.join(names) or 'none'}."
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> Refused:
-    """An unknown name, in the shape every such error has."""
-    return Refused(f"There is no {what} named {name!r}.{near_names(name, known)}")

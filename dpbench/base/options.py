@@ -1,14 +1,15 @@
-"""Options are the typed fields of a frozen dataclass; this module checks them.
+"""Options are the typed fields of a frozen dataclass; this module checks their values.
 
-A field says what it accepts with its type (``float``, ``int``, ``bool``, ``str``, ``Literal[...]``, ``tuple[str, ...]``,
-``dict[str, ...]``, unions of these) and with the limits given to :func:`option`. Every error has one shape: what, which values
-are allowed, what came.
+A field says what it accepts by its type (``float``, ``int``, ``bool``, ``str``, ``Literal[...]``, ``tuple[str, ...]``,
+``dict[str, ...]``, unions of these) and by the limits that :func:`option` declares. Every error has the same shape: which
+option, which values are allowed, which value came.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -17,12 +18,12 @@ from typing import Any, Literal
 
 from dpbench.base.errors import Refused, unknown
 
-_MISSING = object()
+_REJECTED = object()
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The interval a number must lie in; an open end excludes the limit itself."""
+    """The interval that a number must lie in; an open end excludes the limit itself."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -30,6 +31,7 @@ class Limits:
     open_high: bool = False
 
     def hold(self, value: float) -> bool:
+        """Return whether a number lies in the interval."""
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
         return above and below
@@ -49,7 +51,7 @@ def option(
     open_high: bool = False,
     help: str = "",
 ) -> Any:
-    """A dataclass field with a default, limits for its numbers, and one line of help."""
+    """Return a dataclass field with a default, limits for its numbers, and one line of help."""
     metadata = {"limits": Limits(low, high, open_low, open_high), "help": help}
     if isinstance(default, (dict, list)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
@@ -58,7 +60,7 @@ def option(
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a component: what it is called, what it accepts, what it is when nothing is said."""
+    """One option of a component: its name, type, default value, limits and line of help."""
 
     name: str
     type: Any
@@ -68,56 +70,52 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """The values it accepts, for an error or a listing."""
+        """The values that the option accepts, in words."""
         return " or ".join(_describe(kind, self.limits) for kind in _alternatives(self.type))
+
+    def convert(self, value: Any, owner: str) -> Any:
+        """Return the value as the option's type, or refuse it."""
+        for kind in _alternatives(self.type):
+            converted = _convert(kind, value, self.limits)
+            if converted is not _REJECTED:
+                return converted
+        raise Refused(f"The '{self.name}' option of {owner} must be {self.allowed}. Got {value!r} instead.")
 
 
 def options_of(cls: type) -> tuple[Option, ...]:
-    """The options of a component class, in the order of its fields."""
-    if cls not in _KNOWN:
+    """Return the options of a component class, in the order of its fields."""
+    if cls not in _OPTIONS:
         hints = typing.get_type_hints(cls)
-        _KNOWN[cls] = tuple(_option(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
-    return _KNOWN[cls]
+        _OPTIONS[cls] = tuple(_option(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
+    return _OPTIONS[cls]
 
 
-_KNOWN: dict[type, tuple[Option, ...]] = {}
+_OPTIONS: dict[type, tuple[Option, ...]] = {}
 
 
 def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
-    default = field.default if field.default is not dataclasses.MISSING else None
+    default = None if field.default is dataclasses.MISSING else field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
     return Option(field.name, kind, default, field.metadata.get("limits", Limits()), field.metadata.get("help", ""))
 
 
 def check_options(component: object, owner: str) -> None:
-    """Check (and coerce to the declared type) every field of a frozen dataclass instance."""
+    """Check every field of a frozen dataclass instance, and convert it to its declared type."""
     for opt in options_of(type(component)):
-        value = accepted(opt, getattr(component, opt.name), owner)
-        object.__setattr__(component, opt.name, value)
+        object.__setattr__(component, opt.name, opt.convert(getattr(component, opt.name), owner))
 
 
-def accepted(opt: Option, value: Any, owner: str) -> Any:
-    """The value as the option's type, or a refusal that says what would be accepted."""
-    for kind in _alternatives(opt.type):
-        taken = _take(kind, value, opt.limits)
-        if taken is not _MISSING:
-            return taken
-    raise Refused(f"The '{opt.name}' option of {owner} must be {opt.allowed}. Got {value!r} instead.")
-
-
-def refuse_unknown_options(cls: type, given: Mapping[str, Any], owner: str) -> None:
+def refuse_unknown_options(cls: type, options: Mapping[str, Any], owner: str) -> None:
     """Refuse the first option that the class does not have, naming the near ones."""
-    known = [opt.name for opt in options_of(cls)]
-    for name in given:
-        if name not in known:
-            raise unknown(f"option of {owner}", name, known)
+    names = [opt.name for opt in options_of(cls)]
+    for name in options:
+        if name not in names:
+            raise unknown(f"option of {owner}", name, names)
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:
-    if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        return typing.get_args(kind)
-    return (kind,)
+    return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
 
 
 def _describe(kind: Any, limits: Limits) -> str:
@@ -125,41 +123,24 @@ def _describe(kind: Any, limits: Limits) -> str:
     if origin is Literal:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
     if kind in (float, int):
-        article = "an" if kind is int else "a"
-        return f"{article} {kind.__name__} in the range {limits}"
-    if kind is type(None):
-        return "null"
-    if origin is tuple:
-        return "a list"
-    if origin is dict:
-        return "a mapping"
-    return {bool: "true or false", str: "a text"}.get(kind, str(kind))
+        return f"{'an' if kind is int else 'a'} {kind.__name__} in the range {limits}"
+    words = {types.NoneType: "null", bool: "true or false", str: "a text", tuple: "a list", dict: "a mapping"}
+    return words.get(origin or kind, str(kind))
 
 
-def _take(kind: Any, value: Any, limits: Limits) -> Any:
-    """The value as ``kind``, or _MISSING when it is not one."""
+def _convert(kind: Any, value: Any, limits: Limits) -> Any:
+    """Return the value as ``kind``, or _REJECTED."""
     origin = typing.get_origin(kind)
-    if kind is Any:
-        return value
+    if origin is tuple and isinstance(value, (list, tuple)):
+        items = [_convert(typing.get_args(kind)[0], item, limits) for item in value]
+        return _REJECTED if any(item is _REJECTED for item in items) else tuple(items)
+    if origin is dict and isinstance(value, Mapping):
+        return dict(value)
+    if kind in (int, float):
+        number = isinstance(value, (int, kind)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return kind(value) if number and limits.hold(value) else _REJECTED
     if origin is Literal:
-        return value if value in typing.get_args(kind) and not isinstance(value, bool) else _MISSING
-    if kind is type(None):
-        return None if value is None else _MISSING
-    if kind is bool:
-        return value if isinstance(value, bool) else _MISSING
-    if kind is int:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return value if whole and limits.hold(value) else _MISSING
-    if kind is float:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if number and math.isfinite(value) and limits.hold(value) else _MISSING
-    if kind is str:
-        return value if isinstance(value, str) else _MISSING
-    if origin is tuple:
-        if not isinstance(value, (list, tuple)):
-            return _MISSING
-        items = [_take(typing.get_args(kind)[0], item, limits) for item in value]
-        return _MISSING if any(item is _MISSING for item in items) else tuple(items)
-    if origin is dict:
-        return dict(value) if isinstance(value, Mapping) else _MISSING
-    return value if isinstance(kind, type) and isinstance(value, kind) else _MISSING
+        accepts = value in typing.get_args(kind) and not isinstance(value, bool)  # to Python, True == 1
+    else:
+        accepts = kind is Any or (isinstance(kind, type) and isinstance(value, kind))
+    return value if accepts else _REJECTED

@@ -1,7 +1,7 @@
-"""Random streams keyed by names, so that nothing depends on the order in which things are computed.
+"""Random streams keyed by names, so that no number depends on the order in which things are computed.
 
 The key never contains a mechanism or an ε: two mechanisms that ask the same query on the same split of the same repeat
-meet the same standard noise, and comparisons between them are paired.
+get the same standard noise, so comparisons between them are paired.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def stream(*names: str | int) -> np.random.Generator:
-    """The generator that belongs to these names, the same on every machine and in every process."""
+    """Return the generator of these names, the same on every machine and in every process."""
     text = "\x1f".join(f"{type(name).__name__}:{name}" for name in names)
     key = hashlib.blake2b(text.encode(), digest_size=16).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key, "big")))

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal
 
 from dpbench.base.errors import Refused
-from dpbench.base.options import accepted, options_of
+from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -70,7 +70,7 @@ def _option_fault(cls: type[Any]) -> str:
                 f"tuple[T, ...], dict[str, ...], or a union of these. Got {opt.type} instead."
             )
         try:
-            accepted(opt, opt.default, f"{cls.__name__}, by default,")
+            opt.convert(opt.default, f"{cls.__name__}, by default,")
         except Refused as refusal:
             return str(refusal)
     return ""
