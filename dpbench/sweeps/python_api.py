@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
-from dpbench.files.data_frames import discard, hand_in, is_frame
+from dpbench.files.data_frames import is_frame, remove_frames, store_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +33,7 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
         points = loaded(overrides)
         return frame(points, plan(points), overrides, record)
     finally:
-        discard()  # the rows of a DataFrame that was handed in
+        remove_frames()  # the rows of a DataFrame that was handed in
 
 
 def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pandas.DataFrame:
@@ -60,7 +60,7 @@ def frame(points: Any, planned: Any, overrides: list[str], record: bool) -> pand
 def _text(value: Any) -> str:
     """A Python value in the grammar of the command line."""
     if is_frame(value):
-        return _quoted(hand_in(value))
+        return _quoted(store_frame(value))
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
     if isinstance(value, (list, range)):
