@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpbench.contracts.hooks import hookimpl
     from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
     from dpbench.contracts.model import Model
+    from dpbench.contracts.paper import Paper
     from dpbench.releases.release_file import load_release
     from dpbench.sweeps.python_api import sweep
 
@@ -31,6 +32,7 @@ __all__ = [
     "Mechanism",
     "Model",
     "OneRunMechanism",
+    "Paper",
     "__version__",
     "hookimpl",
     "load_release",
@@ -45,6 +47,7 @@ _HOMES = {
     "Mechanism": "dpbench.contracts.mechanism",
     "Model": "dpbench.contracts.model",
     "OneRunMechanism": "dpbench.contracts.mechanism",
+    "Paper": "dpbench.contracts.paper",
     "hookimpl": "dpbench.contracts.hooks",
     "load_release": "dpbench.releases.release_file",
     "option": "dpbench.base.options",

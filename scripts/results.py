@@ -26,7 +26,7 @@ from pathlib import Path
 
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
-from dpbench.experiments.presets import Experiment, chosen, experiments
+from dpbench.experiments.presets import Experiment, experiments, select
 from dpbench.report.figures.pictures import own
 from dpbench.report.figures.style import save, styled
 from dpbench.tracking.store import Store, open_store
@@ -59,7 +59,7 @@ def main() -> int:
     arguments = parser.parse_args()
     known = experiments()
     try:
-        wanted = [one for name in arguments.only for one in chosen(name, known)] or list(known.values())
+        wanted = [one for name in arguments.only for one in select(name, known)] or list(known.values())
     except Refused as refusal:
         print(refusal, file=sys.stderr)
         return 2
@@ -157,7 +157,7 @@ def in_short(scored: str) -> str:
         if line.startswith("## "):
             paper = line.removeprefix("## ").partition(":")[0]
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 5 and cells[2].startswith("**") and not cells[0].startswith("(Beside the paper.)"):
+        if len(cells) == 5 and cells[2].startswith("**") and not cells[0].startswith("(Not in the paper.)"):
             lines.append(f"| {paper} | {cells[0]} | {cells[2].strip('*')} |")
             paper = ""
     return "\n".join(lines) + "\n"

@@ -15,11 +15,10 @@ from dpbench.base.version import __version__
 from dpbench.cells.cell import Settings
 from dpbench.contracts.kinds import KINDS
 from dpbench.data.splits import Splits
+from dpbench.experiments.papers import preset_names
 from dpbench.registry.lookup import registry
 
 WIDTH = 80
-CLAIMS = "claims"
-"""The folder beside the groups that is none: `python -m dpbench claims` reads it."""
 
 _TOP = """\
 dpbench {version}: a benchmark framework for differentially private regression.
@@ -101,13 +100,14 @@ def page(subcommands: Mapping[str, str]) -> str:
 
 
 def _configured() -> dict[str, str]:
-    """The groups that are folders of configuration files, and the choices in them."""
+    """The groups that are folders of configuration files, with the choices in them, and the presets of papers."""
     folder = Path(str(files("dpbench.conf")))
-    paths = sorted(path.relative_to(folder) for path in folder.glob("*/**/*.yaml") if path.relative_to(folder).parts[0] != CLAIMS)
-    return {
+    paths = sorted(path.relative_to(folder) for path in folder.glob("*/*.yaml"))
+    groups = {
         group: ", ".join(Path(*path.parts[1:]).with_suffix("").as_posix() for path in owned)
         for group, owned in groupby(paths, key=lambda path: path.parts[0])
     }
+    return dict(sorted({**groups, "experiment": ", ".join(preset_names())}.items()))
 
 
 def _defaults() -> dict[str, str]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dpbench.experiments.presets import Experiment
 
-WIDTH = 100
+PAGE_WIDTH = 100
+NOTES = """\
+Cells are counted before those that make no sense are pruned; minutes are those of two cores with an empty
+store. Cells that two figures share run once; quick=true is a first look.
+python -m dpbench -m experiment=NAME runs one, python -m dpbench experiments NAME shows what was chosen."""
 
 
 @click.command("experiments")
@@ -26,21 +28,24 @@ WIDTH = 100
 def command(name: str | None, verbose: bool, config_dir: str | None, as_json: bool) -> None:
     """List the presets: what each shows, its cells, and the minutes it takes.
 
-    NAME shows one in full (zhang2012/fig6), or lists those of one paper (zhang2012).
+    NAME shows one preset in full, or lists those of one paper.
     """
-    from dpbench.experiments.presets import chosen, experiments
+    from dpbench.experiments.papers import broken_papers
+    from dpbench.experiments.presets import experiments, select
 
     known = experiments(config_dir)
-    found = chosen(name, known) if name else list(known.values())
+    selection = select(name, known) if name else list(known.values())
     if as_json:
-        click.echo(json.dumps([_plain(one) for one in found], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([_plain(experiment) for experiment in selection], indent=2, ensure_ascii=False))
     elif verbose or name in known:
-        click.echo("\n\n".join(map(_page, found)))
+        click.echo("\n\n".join(map(_page, selection)))
     else:
-        _table(found)
+        _print_table(selection)
+    for reason in broken_papers().values():
+        click.echo(reason, err=True)
 
 
-def _table(found: Sequence[Experiment]) -> None:
+def _print_table(selection: Sequence[Experiment]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -51,34 +56,31 @@ def _table(found: Sequence[Experiment]) -> None:
     table.add_column("shows")
     for title in ("cells", "runs a cell", "minutes"):
         table.add_column(title, justify="right")
-    for one in found:
-        table.add_row(one.name, Text(one.shows), str(one.cells), str(one.runs), _minutes(one))
+    for exp in selection:
+        table.add_row(exp.name, Text(exp.shows), str(exp.cells), str(exp.runs), _minutes(exp))
     console.print(table)
-    _say(console, "Cells are counted before those that make no sense are pruned; minutes are those of two cores with an empty")
-    _say(console, "store. Cells that two figures share run once; quick=true is a first look.")
-    _say(console, "python -m dpbench -m experiment=NAME runs one, python -m dpbench experiments NAME shows what was chosen.")
+    click.echo(NOTES)
 
 
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, soft_wrap=True)
-
-
-def _page(one: Experiment) -> str:
-    """One preset in full."""
-    title = one.preset.title if one.preset else ""
-    costs = f"{one.cells} cells of {one.runs} runs" + (f", {_minutes(one)} minutes on two cores" if _minutes(one) else "")
-    lines = [": ".join(filter(None, (one.name, title))), f"  {one.shows}; {costs}" if one.shows else f"  {costs}"]
-    if one.preset and one.preset.chosen:
-        lines += ["", *textwrap.wrap(f"Chosen: {one.preset.chosen}", WIDTH, initial_indent="  ", subsequent_indent="  ")]
-    width = max(map(len, one.grid), default=0)
-    lines += ["", *(f"  {key:<{width}}  {values}" for key, values in one.grid.items()), "", f"  {one.command}"]
+def _page(experiment: Experiment) -> str:
+    """Return one preset in full."""
+    title = experiment.preset.title if experiment.preset else ""
+    minutes = f", {_minutes(experiment)} minutes on two cores" if _minutes(experiment) else ""
+    costs = f"{experiment.cells} cells of {experiment.runs} runs{minutes}"
+    lines = [": ".join(filter(None, (experiment.name, title))), "  " + "; ".join(filter(None, (experiment.shows, costs)))]
+    if experiment.preset and experiment.preset.chosen:
+        text = f"Chosen: {experiment.preset.chosen}"
+        lines += ["", *textwrap.wrap(text, PAGE_WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    width = max(map(len, experiment.grid), default=0)
+    lines += ["", *(f"  {key:<{width}}  {values}" for key, values in experiment.grid.items()), "", f"  {experiment.command}"]
     return "\n".join(lines)
 
 
-def _minutes(one: Experiment) -> str:
-    return f"{one.preset.minutes:g}" if one.preset and one.preset.minutes else ""
+def _minutes(experiment: Experiment) -> str:
+    return f"{experiment.preset.minutes:g}" if experiment.preset and experiment.preset.minutes else ""
 
 
-def _plain(one: Experiment) -> dict[str, Any]:
-    about = {key: getattr(one.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
-    return {"name": one.name, **about, "cells": one.cells, "runs": one.runs, "grid": dict(one.grid), "command": one.command}
+def _plain(experiment: Experiment) -> dict[str, Any]:
+    about = {key: getattr(experiment.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
+    counts = {"cells": experiment.cells, "runs": experiment.runs}
+    return {"name": experiment.name, **about, **counts, "grid": dict(experiment.grid), "command": experiment.command}

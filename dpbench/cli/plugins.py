@@ -1,9 +1,10 @@
-"""List every mechanism, model, dataset and attack, whose it is, and whether it can be used."""
+"""List every mechanism, model, dataset, attack and paper, whose it is, and whether it can be used."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -13,25 +14,37 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbench.base.options import Option, options_of
+from dpbench.contracts.kinds import KINDS
 from dpbench.registry.lookup import Registration, registry
 
 
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table, with every option.")
 def command(as_json: bool) -> None:
-    """List every mechanism, model, dataset and attack: its distribution, guarantee, and whether it can be used."""
+    """List every mechanism, model, dataset, attack and paper: its distribution, guarantee, and whether it can be used."""
     found = registry()
+    entries = [_with_files_checked(entry) for entry in found.entries]
     if as_json:
-        click.echo(json.dumps([_plain(entry) for entry in found.entries], indent=2, ensure_ascii=False, default=str))
+        click.echo(json.dumps([_plain(entry) for entry in entries], indent=2, ensure_ascii=False, default=str))
         return
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 500  # one component a line, for grep
     with console.capture() as table:
-        _print(console, found.entries)
+        _print(console, entries)
     click.echo(table.get(), nl=False)
     for name in found.disabled:
         click.echo(f"Left out by DPBENCH_DISABLE_PLUGINS: {name}")
+
+
+def _with_files_checked(entry: Registration) -> Registration:
+    """A paper's files are read when they are needed, so the registry does not know whether they can be."""
+    if entry.kind != "paper" or entry.health != "ok":
+        return entry
+    from dpbench.experiments.claims import paper_fault
+
+    fault = paper_fault(entry.cls)
+    return replace(entry, health="broken", reason=fault) if fault else entry
 
 
 def _print(console: Console, entries: Iterable[Registration]) -> None:
@@ -60,7 +73,7 @@ def _row(entry: Registration) -> tuple[str, str, str, str]:
 
 def _plain(entry: Registration) -> dict[str, Any]:
     options: tuple[Option, ...] = ()
-    if entry.cls is not None:
+    if entry.cls is not None and entry.kind in KINDS:
         options = options_of(entry.cls)
     return {
         "kind": entry.kind,

@@ -13,9 +13,9 @@ import click
 def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> None:
     """Write the report of a recorded sweep into a folder: report.html with its figures and tables, from the records alone.
 
-    SWEEP is the run id of a sweep (its first 6 characters are enough) or the name of a preset, such as zhang2012/fig6; left
-    out, it is the newest sweep. A report that lies in the folder already is replaced; other files there are never
-    touched, and where one has the name of a file of the new report nothing is written.
+    SWEEP is the run id of a sweep (its first 6 characters are enough) or the name of a preset; by default it is
+    the newest sweep. A report that lies in the folder already is replaced; other files there are never touched, and where one
+    has the name of a file of the new report nothing is written.
     """
     from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The four hooks of dpbench, and the marker that a plugin's functions carry.
+"""The hooks of dpbench, and the marker that a plugin's functions carry.
 
-A plugin is a module with one or more of these functions, each returning component *classes*::
+A plugin is a module with one or more of these functions. Each returns component *classes*, or papers::
 
     from dpbench import Mechanism, hookimpl
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpbench.contracts.dataset import Dataset
     from dpbench.contracts.mechanism import Mechanism
     from dpbench.contracts.model import Model
+    from dpbench.contracts.paper import Paper
 
 PROJECT = "dpbench"
 
@@ -51,3 +52,8 @@ def dpbench_datasets() -> Iterable[type[Dataset]]:  # type: ignore[empty-body]
 @hookspec
 def dpbench_attacks() -> Iterable[type[Attack]]:  # type: ignore[empty-body]
     """Return the attack classes of this plugin (:class:`dpbench.contracts.attack.Attack`)."""
+
+
+@hookspec
+def dpbench_papers() -> Iterable[Paper]:  # type: ignore[empty-body]
+    """Return the papers of this plugin (:class:`dpbench.contracts.paper.Paper`): presets and claims in a folder."""

@@ -1,4 +1,4 @@
-"""The kinds of components: the hook that offers each, and the contract it keeps."""
+"""What plugins can offer: components of several kinds, and papers; with the hook of each, and the contract it keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of component: the hook that offers it and the contract it keeps."""
+    """A kind of offer: the hook that collects it and the contract it keeps."""
 
     hook: str
     home: str
@@ -28,3 +28,7 @@ KINDS = {
     "dataset": Kind("dpbench_datasets", "dpbench.contracts.dataset", "Dataset"),
     "attack": Kind("dpbench_attacks", "dpbench.contracts.attack", "Attack"),
 }
+"""The kinds of components: each is a group on the command line."""
+
+OFFERS = {**KINDS, "paper": Kind("dpbench_papers", "dpbench.contracts.paper", "Paper")}
+"""Everything that a plugin can offer: component classes, and papers as objects."""

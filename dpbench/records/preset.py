@@ -15,7 +15,7 @@ from dpbench.records.figure_spec import FigureSpec
 class Preset:
     """What the section ``preset`` of an experiment's YAML says, beside the grid that it sweeps."""
 
-    name: str = option("", help="as it is called on the command line: zhang2012/fig6")
+    name: str = option("", help="what experiment= calls it")
     title: str = option("", help="the paper and the figure")
     shows: str = option("", help="what the figure shows, in a few words")
     chosen: str = option("", help="what the paper leaves open, and what is taken here")

@@ -10,15 +10,17 @@ from typing import Any, Literal
 
 from dpbench.base.errors import Refused
 from dpbench.base.options import options_of
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.kinds import KINDS, OFFERS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SCALARS = (float, int, bool, str, NoneType, Any)
 
 
 def fault(kind: str, cls: Any) -> str:
-    """What keeps a class from being a component of this kind: one sentence, or nothing."""
-    contract = KINDS[kind].load()
+    """What keeps a class from being a component of this kind, or an object from being a paper: one sentence, or nothing."""
+    contract = OFFERS[kind].load()
+    if kind not in KINDS:
+        return "" if isinstance(cls, contract) else f"A {kind} must be a {contract.__name__}(…). Got {cls!r} instead."
     if not (isinstance(cls, type) and issubclass(cls, contract)):
         return f"A {kind} must be a class derived from {contract.__name__}. Got {cls!r} instead."
     for check in (_dataclass_fault, _name_fault, _docstring_fault, _abstract_fault, _option_fault, _guarantee_fault):

@@ -18,7 +18,7 @@ import pluggy
 
 from dpbench.base.errors import Refused, near_names, unknown
 from dpbench.contracts import hooks
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.kinds import KINDS, OFFERS
 from dpbench.registry.class_checks import fault
 
 GROUP = "dpbench"
@@ -47,12 +47,13 @@ class PluginSource:
 
 @dataclass(frozen=True)
 class Offer:
-    """A class that a plugin gave, or the reason why it is of no use."""
+    """A class or a paper that a plugin gave, or the reason why it is of no use."""
 
     source: PluginSource
     kind: str
     name: str
-    cls: type[Any] | None = None
+    cls: Any = None
+    """A component's class, or a paper itself."""
     reason: str = ""
 
 
@@ -94,7 +95,7 @@ def offers(found: Iterable[PluginSource]) -> Iterator[Offer]:
 
 
 def _offered(source: PluginSource, plugin: Any, manager: pluggy.PluginManager) -> Iterator[Offer]:
-    kinds = {kind.hook: name for name, kind in KINDS.items()}
+    kinds = {kind.hook: name for name, kind in OFFERS.items()}
     callers = manager.get_hookcallers(plugin) or []
     for name in _unmarked(plugin):
         yield _broken(source, "plugin", source.plugin, f"Its function {name} does not carry the marker @hookimpl.")
@@ -115,8 +116,9 @@ def _classes(source: PluginSource, kind: str, hook: str, function: Callable[[], 
     try:
         with redirect_stdout(sys.stderr):
             given = function()
+            what = "classes" if kind in KINDS else f"{kind}s"
             if isinstance(given, type) or not isinstance(given, Iterable):
-                raise TypeError(f"{hook} must return a list of classes. Got {given!r} instead.")
+                raise TypeError(f"{hook} must return a list of {what}. Got {given!r} instead.")
             classes = list(given)
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's function can raise anything
         yield _broken(source, kind, source.plugin, _told(error), error)
@@ -162,14 +164,18 @@ def _dropped(folder: Path) -> list[PluginSource]:
     package.__path__ = [str(folder)]
     sys.modules[DROP_IN] = package
     importlib.invalidate_caches()
-    return [_file(path) for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
+    modules = [*folder.glob("*.py"), *(path.parent for path in folder.glob("*/__init__.py"))]
+    return [_drop_in(path) for path in sorted(modules) if not path.name.startswith("_")]
 
 
-def _file(path: Path) -> PluginSource:
+def _drop_in(path: Path) -> PluginSource:
+    """A file, or a folder with an ``__init__.py``."""
+
     def load() -> ModuleType:
         return importlib.import_module(f"{DROP_IN}.{path.stem}")
 
-    version = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    version = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:12]
     return PluginSource(path.name, "drop-in file", version, load)
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from dpbench.base.errors import Refused, unknown
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.kinds import OFFERS
 from dpbench.registry.discovery import BrokenPlugin, Offer, offers, sources, strict, without_disabled
 
 __all__ = ["BrokenPlugin", "Registration", "Registry", "registry"]
@@ -24,7 +24,7 @@ class Registration:
     """One component, or one plugin that gave none: what it is, whose it is, and whether it can be used."""
 
     kind: str
-    """"mechanism", "model", "dataset" or "attack"; "plugin" for a plugin that could not say what it holds."""
+    """"mechanism", "model", "dataset", "attack" or "paper"; "plugin" for a plugin that could not say what it holds."""
     name: str
     plugin: str
     """The entry point, or the file in the drop-in folder."""
@@ -34,7 +34,8 @@ class Registration:
     guarantee: str = ""
     health: Literal["ok", "conflict", "broken"] = "ok"
     reason: str = ""
-    cls: type[Any] | None = None
+    cls: Any = None
+    """A component's class, or a paper itself."""
 
     @property
     def origin(self) -> str:
@@ -50,8 +51,8 @@ class Registry:
     disabled: tuple[str, ...] = ()
     """Plugins left out on request."""
 
-    def get(self, kind: str, name: str) -> type[Any]:
-        """The component class of this kind and name, or a refusal that says why there is none."""
+    def get(self, kind: str, name: str) -> Any:
+        """The component class (or the paper) of this kind and name, or a refusal that says why there is none."""
         found = [entry for entry in self._of(kind) if entry.name == name]
         for entry in found:
             if entry.health == "ok" and entry.cls is not None:
@@ -73,8 +74,8 @@ class Registry:
         raise LookupError(f"{cls.__module__}.{cls.__qualname__} is not in the registry")
 
     def _of(self, kind: str) -> Iterable[Registration]:
-        if kind not in KINDS:
-            raise unknown("kind of component", kind, KINDS)
+        if kind not in OFFERS:
+            raise unknown("kind of component", kind, OFFERS)
         return (entry for entry in self.entries if entry.kind == kind)
 
     def _hints(self, name: str) -> Iterable[str]:
@@ -97,7 +98,7 @@ def registry() -> Registry:
         for entry in entries:
             if entry.health == "conflict":
                 raise BrokenPlugin(entry.reason)
-    order = [*KINDS, "plugin"]
+    order = [*OFFERS, "plugin"]
     entries.sort(key=lambda entry: (order.index(entry.kind), entry.name, entry.distribution, entry.plugin))
     return Registry(tuple(entries), tuple(source.plugin.removesuffix(".py") for source in left_out))
 

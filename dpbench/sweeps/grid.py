@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from omegaconf import OmegaConf
 from dpbench.base.errors import Refused, unknown
 from dpbench.base.options import options_of
 from dpbench.cells.cell import Settings
+from dpbench.experiments.presets import unknown_experiment
 from dpbench.registry.lookup import registry
 
 COMPONENTS = ("mechanism", "model", "dataset", "attack")
@@ -210,7 +212,8 @@ def _check_choice(group: str, name: str, loader: ConfigLoader) -> None:
     if group in COMPONENTS:
         registry().get(group, name)
     elif name not in _known(group, loader):
-        raise unknown(group, name, _known(group, loader))
+        refuse = unknown_experiment if group == "experiment" else partial(unknown, group)
+        raise refuse(name, _known(group, loader))
 
 
 def _preset_axes(preset: list[str], loader: ConfigLoader, config_name: str) -> list[Axis]:

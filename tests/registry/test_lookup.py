@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.contracts.kinds import KINDS, Kind
+from dpbench.contracts.kinds import KINDS, OFFERS, Kind
 from dpbench.registry import discovery as _plugins
 from dpbench.registry.lookup import BrokenPlugin, Registration, Registry, registry
 
@@ -47,7 +47,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every test has a registry of its own, without what is shipped, where any component keeps any contract."""
     monkeypatch.setattr(_plugins, "GROUP", "dpbench_tests")
     for name, kind in KINDS.items():
-        monkeypatch.setitem(KINDS, name, Kind(kind.hook, "dpbench.contracts.component", "Component"))
+        monkeypatch.setitem(OFFERS, name, Kind(kind.hook, "dpbench.contracts.component", "Component"))
     for variable in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "DPBENCH_STRICT_PLUGINS"):
         monkeypatch.delenv(variable, raising=False)
     registry.cache_clear()

@@ -51,7 +51,7 @@ def test_the_readme_shows_the_verdicts_of_the_scorecard_and_the_page_every_prese
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.count(results.START) == readme.count(results.END) == 1
     assert results.in_short(scored) in readme, "written by scripts/results.py"
-    claims = ["| a \\| b | 1 | **holds** | x | y |", "| (Beside the paper.) c | 1 | **holds** | x | |"]
+    claims = ["| a \\| b | 1 | **holds** | x | y |", "| (Not in the paper.) c | 1 | **holds** | x | |"]
     shown = results.in_short("\n".join(["# Claims", "## A 2012: title", *claims]))
     assert shown.splitlines()[2:] == ["| A 2012 | a \\| b | holds |"]
     page = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")

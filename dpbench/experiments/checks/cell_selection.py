@@ -1,4 +1,4 @@
-"""Pick cells by their parameters, and bring those together that a claim compares."""
+"""Select cells by their parameters, and bring those together that a claim compares."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from typing import Any
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.figures.naming import setting
 
-COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
-LEFT_OUT = ("mechanism", "model", "dataset", "attack", "epsilon")
+COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}  # longer signs first
+UNNAMED_KEYS = ("mechanism", "model", "dataset", "attack", "epsilon")
+"""Parameters that a place names in a way of their own, or not at all."""
 
-Picked = Mapping[str, Any]
-"""Parameters and what they must be: a value, a list of them, or a comparison such as '>= 0.8'."""
+Selection = Mapping[str, Any]
+"""Parameters and what they must be: a value, a list of values, or a comparison such as '>= 0.8'."""
 
 
-def value_of(row: CellRecord, key: str) -> str | None:
-    """A parameter as text, from the configuration where the sweep did not vary it."""
+def select_cells(rows: Sequence[CellRecord], selection: Selection) -> list[CellRecord]:
+    """Return the finished cells that match all of the selection."""
+    return [row for row in rows if row.done and all(_matches(_parameter(row, key), value) for key, value in selection.items())]
+
+
+def _parameter(row: CellRecord, key: str) -> str | None:
+    """Return a parameter as text, from the configuration where the sweep did not vary it."""
     if key in row.params:
         return row.params[key]
     node: Any = row.detail.config
@@ -27,81 +33,69 @@ def value_of(row: CellRecord, key: str) -> str | None:
     return None if node is None or isinstance(node, Mapping) else str(node)
 
 
-def picked(rows: Sequence[CellRecord], wanted: Picked) -> list[CellRecord]:
-    """The finished cells that are all of what is wanted."""
-    return [row for row in rows if row.done and all(_is(value_of(row, key), value) for key, value in wanted.items())]
-
-
-def _is(value: str | None, wanted: Any) -> bool:
+def _matches(value: str | None, wanted: Any) -> bool:
     if isinstance(wanted, (list, tuple)):
-        return any(_is(value, one) for one in wanted)
+        return any(_matches(value, choice) for choice in wanted)
     if value is None:
         return wanted is None
-    text = str(wanted)
-    for sign, holds in COMPARISONS.items():
+    text, number = str(wanted), _number(value)
+    for sign, compare in COMPARISONS.items():
         if text.startswith(sign):
-            number = number_of(value)
-            return number is not None and bool(holds(number, float(text.removeprefix(sign))))
-    number, other = number_of(value), number_of(text)
+            return number is not None and bool(compare(number, float(text.removeprefix(sign))))
+    other = _number(text)
     return value.lower() == text.lower() if number is None or other is None else number == other
 
 
-def number_of(value: str | None) -> float | None:
+def _number(value: str | None) -> float | None:
     try:
         return float(value) if value is not None else None
     except ValueError:
         return None
 
 
-def pairs(rows: Sequence[CellRecord], first: Picked, other: Picked) -> Iterator[tuple[CellRecord, CellRecord]]:
-    """Each of the first cells with each of the others at the same place.
+def pairs(rows: Sequence[CellRecord], first: Selection, other: Selection) -> Iterator[tuple[CellRecord, CellRecord]]:
+    """Yield each of the first cells with each of the others at the same place.
 
     Two cells are at the same place when they differ in nothing but what ``other`` names; another mechanism has other options.
     """
-    apart = _apart(other)
-    for row in picked(rows, first):
-        for beside in picked(rows, other):
-            if beside is not row and _place(row, apart) == _place(beside, apart):
-                yield row, beside
+    singles, others = ([[row] for row in select_cells(rows, selection)] for selection in (first, other))
+    for (row,), (opponent,) in pairs_of_curves(singles, others, other):
+        yield row, opponent
 
 
-def curves(rows: Sequence[CellRecord], cells: Picked, along: str) -> list[list[CellRecord]]:
-    """The cells in groups that differ in nothing but one numeric parameter, each in its order; a single cell is no curve."""
-    groups: dict[tuple[tuple[str, str], ...], list[CellRecord]] = {}
-    for row in picked(rows, cells):
-        if number_of(row.params.get(along)) is not None:
-            groups.setdefault(_place(row, (along,)), []).append(row)
+def curves(rows: Sequence[CellRecord], cells: Selection, along: str) -> list[list[CellRecord]]:
+    """Group cells that differ in nothing but one numeric parameter, in its order; a single cell is no curve."""
+    groups: dict[object, list[CellRecord]] = {}
+    for row in select_cells(rows, cells):
+        if _number(row.params.get(along)) is not None:
+            groups.setdefault(_place_key(row, (along,)), []).append(row)
     return [sorted(group, key=lambda row: float(row.params[along])) for group in groups.values() if len(group) > 1]
 
 
-def paired_curves(
-    rows: Sequence[CellRecord], first: Picked, other: Picked, along: str
-) -> Iterator[tuple[list[CellRecord], list[CellRecord]]]:
-    """Each of the first curves with each of the others at the same place."""
-    apart = (*_apart(other), along)
-    others = curves(rows, other, along)
-    for curve in curves(rows, first, along):
-        for beside in others:
-            if beside != curve and _place(curve[0], apart) == _place(beside[0], apart):
-                yield curve, beside
+def pairs_of_curves(
+    first: Sequence[Sequence[CellRecord]], others: Sequence[Sequence[CellRecord]], compared: Selection, along: str = ""
+) -> Iterator[tuple[Sequence[CellRecord], Sequence[CellRecord]]]:
+    """Yield each of the first curves with each of the others at the same place."""
+    keys = (*compared, *(["mechanism."] if "mechanism" in compared else []), along)
+    for curve in first:
+        for other in others:
+            if other != curve and _place_key(curve[0], keys) == _place_key(other[0], keys):
+                yield curve, other
 
 
-def _apart(other: Picked) -> tuple[str, ...]:
-    return (*other, "mechanism.") if "mechanism" in other else tuple(other)
+def _place_key(row: CellRecord, without: Sequence[str]) -> object:
+    """Return the parameters that make a place, leaving some out; ``mechanism.`` stands for all options of mechanisms."""
+    groups = tuple(key for key in without if key.endswith("."))
+    return frozenset((key, value) for key, value in row.params.items() if key not in without and not key.startswith(groups))
 
 
-def _place(row: CellRecord, apart: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    options = tuple(key for key in apart if key.endswith("."))
-    return tuple(sorted((key, value) for key, value in row.params.items() if key not in apart and not key.startswith(options)))
-
-
-def place(row: CellRecord, without: Sequence[str] = ()) -> str:
-    """Where a cell is, in words: the model, the dataset, ε, and the swept options that are not the mechanism's, but for some."""
+def place_of(row: CellRecord, without: Sequence[str] = ()) -> str:
+    """Return a cell's place in words: model, dataset, ε, and the swept options that are not the mechanism's, without some."""
     text = " on ".join(row.params[key] for key in ("model", "dataset") if key not in without)
-    more = [key for key in distinguishing_params([row]) if key not in LEFT_OUT and not key.startswith("mechanism.")]
+    more = [key for key in distinguishing_params([row]) if key not in UNNAMED_KEYS and not key.startswith("mechanism.")]
     return ", ".join(filter(None, [text, *(setting(key, row.params[key]) for key in ("epsilon", *more) if key not in without)]))
 
 
-def named(row: CellRecord, without: Sequence[str] = ()) -> str:
-    """The mechanism with the options that the sweep varied, but for some."""
+def mechanism_of(row: CellRecord, without: Sequence[str] = ()) -> str:
+    """Return the mechanism with the options that the sweep varied, without some."""
     return label(replace(row, params={key: value for key, value in row.params.items() if key not in without}))

@@ -15,6 +15,8 @@ from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
 from dpbench.base.options import options_of
+from dpbench.contracts.kinds import KINDS
+from dpbench.experiments.papers import preset_configs
 from dpbench.registry.lookup import registry
 
 SWEEPER = "hydra_plugins.dpbench_sweeper"
@@ -30,13 +32,16 @@ class SweeperConfig:
 
 @cache
 def register() -> None:
-    """Make every component a choice of its group, so that a stranger's plugin needs no YAML."""
+    """Make every component and every preset a choice of its group, as if each were a file on Hydra's search path."""
     OmegaConf.register_new_resolver("dpbench.temp", tempfile.gettempdir, replace=True)
     store = ConfigStore.instance()
     for entry in registry().entries:
-        if entry.health == "ok" and entry.cls is not None:
+        if entry.health == "ok" and entry.kind in KINDS:
             defaults = {option.name: _plain(option.default) for option in options_of(entry.cls)}
             store.store(group=entry.kind, name=entry.name, node={"name": entry.name, **defaults}, provider=entry.distribution)
+    for name, config in preset_configs().items():
+        group, _, figure = name.rpartition("/")
+        store.store(group=f"experiment/{group}", name=figure, node=config, package="_global_", provider="dpbench")
     store.store(group="hydra/sweeper", name="dpbench", node=SweeperConfig, provider="dpbench")
 
 

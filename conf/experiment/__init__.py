@@ -1,1 +1,0 @@
-"""Hydra's choices for `experiment`."""

@@ -1,1 +1,0 @@
-"""Dandekar, Basu and Bressan 2018: every figure of their evaluation as a preset."""

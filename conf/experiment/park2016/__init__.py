@@ -1,1 +1,0 @@
-"""Park and Welling 2016: their figure as a preset."""

@@ -1,0 +1,56 @@
+"""What a paper is to dpbench: a folder with the presets of its figures and the claims it makes about its results."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpbench.base.errors import Refused
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper brings figures as presets, and claims about its own results. A study without a publication is announced alike.
+
+    Its folder may hold:
+
+    - ``presets/<figure>.yaml``: one preset each, run by ``experiment=<name>/<figure>``
+    - ``choices.yaml``: sentences by short keys, for what the paper leaves open; a preset lists the keys that apply to it, as
+      ``preset.choices``
+    - ``claims.yaml``: what the paper asserts, each claim with the check that decides it
+    """
+
+    name: str
+    """What presets and claims are called by on the command line."""
+    title: str
+    """The authors, the year and the title, in one line."""
+    folder: Path
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
+            raise Refused(f"The name of a paper must be small letters, digits and _, a letter first. Got {self.name!r} instead.")
+        if not (isinstance(self.title, str) and self.title.strip()):
+            raise Refused(f"The title of the paper {self.name} must be a text. Got {self.title!r} instead.")
+        object.__setattr__(self, "folder", Path(self.folder))
+        if not self.folder.is_dir():
+            raise Refused(f"The folder of the paper {self.name} must exist. Got {str(self.folder)!r} instead.")
+
+    def summary(self) -> str:
+        """Return what listings show."""
+        return self.title
+
+    @property
+    def preset_files(self) -> dict[str, Path]:
+        """The files of its presets, by their names on the command line."""
+        return {f"{self.name}/{path.stem}": path for path in sorted(self.folder.glob("presets/*.yaml"))}
+
+    @property
+    def choices_file(self) -> Path:
+        return self.folder / "choices.yaml"
+
+    @property
+    def claims_file(self) -> Path:
+        return self.folder / "claims.yaml"

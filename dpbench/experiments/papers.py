@@ -1,0 +1,82 @@
+"""Read the presets of papers: their files, with the sentences of their choices filled in."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dpbench.base.errors import Refused, unknown
+from dpbench.contracts.paper import Paper
+from dpbench.records.preset import Preset
+from dpbench.registry.lookup import registry
+
+
+def papers() -> list[Paper]:
+    """Return the papers that plugins offer, whether or not their files can be read."""
+    return [registry().get("paper", name) for name in registry().names("paper")]
+
+
+def preset_names() -> list[str]:
+    """Return the names of the papers' presets without reading them."""
+    return [name for paper in papers() for name in paper.preset_files]
+
+
+def preset_configs() -> dict[str, dict[str, Any]]:
+    """Return the configuration of every preset by its name; papers that cannot be read are left out."""
+    return {name: config for paper in papers() if not preset_fault(paper) for name, config in read_presets(paper).items()}
+
+
+def broken_papers() -> dict[str, str]:
+    """Return a sentence for each paper that has no usable presets, by its name."""
+    entries = {entry.name: entry.reason for entry in registry().entries if entry.kind == "paper" and entry.health != "ok"}
+    faults = entries | {paper.name: preset_fault(paper) for paper in papers()}
+    return {name: f"The paper {name!r} cannot be used: {fault}" for name, fault in faults.items() if fault}
+
+
+def preset_fault(paper: Paper) -> str:
+    """Return what is wrong with the presets of a paper in one sentence, or an empty text."""
+    try:
+        read_presets(paper)
+    except Refused as refusal:
+        return str(refusal)
+    return ""
+
+
+@cache
+def read_presets(paper: Paper) -> dict[str, dict[str, Any]]:
+    """Return the configuration of each preset of a paper by its name, with its choices in words."""
+    sentences = read_mapping(paper.choices_file) if paper.choices_file.exists() else {}
+    return {name: _complete(name, read_mapping(path), sentences) for name, path in paper.preset_files.items()}
+
+
+def _complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> dict[str, Any]:
+    """Add the preset's name, and replace the keys of its choices by their sentences."""
+    section = config.get("preset")
+    if not isinstance(section, dict):
+        return {**config, "preset": None}
+    keys = section.get("choices") or []
+    for key in keys:
+        if key not in sentences:
+            raise unknown(f"choice for the preset {name}", str(key), sentences)
+    chosen = " ".join([*(str(sentences[key]) for key in keys), *filter(None, [section.get("chosen")])])
+    preset = {key: value for key, value in section.items() if key != "choices"} | {"name": name, "chosen": chosen}
+    Preset.of(preset)  # refuses wrong keys and values
+    return {**config, "preset": preset}
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML file that must hold keys and values."""
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is in every wheel, and ten times as fast
+        content = yaml.load(path.read_text(encoding="utf-8"), loader)
+    except yaml.YAMLError as error:
+        raise Refused(f"The file {path.name} is not YAML: {' '.join(str(error).split())}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise Refused(f"The file {str(path)!r} cannot be read: {reason}.") from None
+    if not isinstance(content, dict):
+        raise Refused(f"The file {path.name} must be a mapping of keys to values. Got {type(content).__name__} instead.")
+    return content

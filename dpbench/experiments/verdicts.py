@@ -1,0 +1,149 @@
+"""Verdicts: what recorded sweeps say about a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dpbench.experiments.checks.cell_selection import Selection, select_cells
+from dpbench.experiments.checks.check import Check
+from dpbench.experiments.checks.findings import Finding
+from dpbench.experiments.claims import NEWEST, Claim
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
+
+State = Literal["holds", "holds in part", "does not hold", "not decided", "not run"]
+
+SELECTIONS = ("cells", "against", "over", "under")
+"""The options of checks that select cells."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict is what the records say about a claim."""
+
+    claim: Claim
+    findings: tuple[Finding, ...] = ()
+    missing: tuple[str, ...] = ()
+    """The presets that were not run, or have no such cells."""
+    quick: bool = False
+    """Whether some of it comes from a ``quick=true`` sweep: a first look."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """What was typed in place of a preset's own grid, by the preset, where only such a sweep is recorded."""
+    newest: SweepRecord | None = None
+    """The sweep that was read for a claim without presets."""
+    gaps: tuple[str, ...] = ()
+    """Which cells are missing from the sweeps that were read but could not decide anything."""
+
+    def count(self, holds: bool | None) -> int:
+        return sum(finding.holds is holds for finding in self.findings)
+
+    @property
+    def state(self) -> State:
+        if not self.findings:
+            return "not run"
+        if self.count(True):
+            return "holds" if self.count(True) == len(self.findings) else "holds in part"
+        return "does not hold" if self.count(False) else "not decided"
+
+    @property
+    def text(self) -> str:
+        """The verdict in a few words, with the changes to the presets that it rests on."""
+        return ", ".join([self._counts, *self.changed_grids])
+
+    @property
+    def brief(self) -> str:
+        """The verdict for a narrow column: it says that a preset was changed, but not how."""
+        return ", ".join([self._counts, *(["not the preset's own grid"] if self.changes else [])])
+
+    @property
+    def _counts(self) -> str:
+        if not self.findings:
+            return "not run"
+        holding, failing, undecided, total = self.count(True), self.count(False), self.count(None), len(self.findings)
+        parts = {
+            "holds": [f"holds ({holding} of {total})"],
+            "holds in part": [f"holds in {holding} of {total}", *([f"{failing} against"] if failing and undecided else [])],
+            "does not hold": [f"does not hold ({failing} of {total} against)"],
+        }.get(self.state)
+        if parts is None:
+            leaning = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.findings)
+            parts = [f"not decided ({leaning} of {total} point that way)"]
+        elif undecided:
+            parts.append(f"{undecided} not decided")
+        return ", ".join([*parts, *(["first look (quick)"] if self.quick else [])])
+
+    @property
+    def changed_grids(self) -> list[str]:
+        """For each preset that was changed, what was typed in place of its own grid."""
+        several = len(self.claim.presets) > 1
+        return [f"not the preset's own grid{f' ({name})' * several}: {words}" for name, words in self.changes.items()]
+
+    @property
+    def _cells(self) -> list[CellRecord]:
+        return [row for finding in self.findings for row in finding.cells]
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets of the cells, the synthetic ones marked."""
+        synthetic = {row.params["dataset"]: row.synthetic for row in self._cells}
+        return [f"{name} (SYNTHETIC)" if drawn else name for name, drawn in synthetic.items()]
+
+    @property
+    def evidence(self) -> list[str]:
+        """The place that speaks most against the claim, and the one that speaks most for it."""
+        order = sorted(self.findings, key=lambda finding: ((False, None, True).index(finding.holds), finding.slack))
+        if len(order) < 2:
+            return [str(finding) for finding in order]
+        return [f"worst: {order[0]}", f"best: {order[-1]}"]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know: cells that are not ranked, what was chosen, and what is missing."""
+        unranked = {f"{row.params['mechanism']}: {row.guarantee}" for row in self._cells if row.private and not row.ranked}
+        standing = [f"not ranked: {'; '.join(sorted(unranked))}"] if unranked else []
+        return [*standing, *filter(None, [self.claim.note]), *self.gaps]
+
+    @property
+    def presets_to_run(self) -> list[str]:
+        """The presets that were not run, or only with changes."""
+        return [name for name in (*self.missing, *self.changes) if name != NEWEST]
+
+
+def judge(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
+    """Hold a claim against sweeps by their presets' names. A cell that is in several of them counts once."""
+    findings: dict[object, Finding] = {}
+    missing, gaps, quick = [], [], False
+    changes: dict[str, str] = {}
+    for name in claim.presets:
+        sweep = sweeps.get(name)
+        in_sweep = list(claim.parsed_check.findings(select_cells(sweep.cells, claim.at))) if sweep else []
+        for finding in in_sweep:
+            findings.setdefault((frozenset(row.run_id or id(row) for row in finding.cells), finding.compared), finding)
+        if sweep and in_sweep:
+            quick = quick or sweep.quick
+            changes |= {name: " ".join(sweep.changed)} if sweep.changed and name != NEWEST else {}
+            continue
+        missing.append(name)
+        if sweep:
+            gap = describe_gap(claim.parsed_check, sweep.cells, claim.at)
+            gaps.append(f"the sweep{f' of {name}' * (name != NEWEST)} {gap}")
+    newest = sweeps.get(NEWEST) if NEWEST in claim.presets else None
+    return Verdict(claim, tuple(findings.values()), tuple(missing), quick, changes, newest, tuple(gaps))
+
+
+def describe_gap(check: Check, rows: Sequence[CellRecord], at: Selection) -> str:
+    """Say which cells a check would need and these rows do not have, as in 'has no finished cell with mechanism = dpba'."""
+    for selection in ({}, at, *({**at, **getattr(check, option, {})} for option in SELECTIONS)):
+        if not select_cells(rows, selection):
+            return f"has no finished cell{f' with {_in_words(selection)}' if selection else ''}"
+    along = getattr(check, "along", None)
+    if along is not None:
+        return f"has no such cells that differ in nothing but {along}"
+    return "has no such cells at the same place, which differ in nothing but what 'against' names"
+
+
+def _in_words(selection: Selection) -> str:
+    texts = {key: " or ".join(map(str, value)) if isinstance(value, list) else str(value) for key, value in selection.items()}
+    return " and ".join(f"{key} {text}" if text.startswith((">", "<")) else f"{key} = {text}" for key, text in texts.items())

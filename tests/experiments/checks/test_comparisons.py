@@ -1,0 +1,51 @@
+"""Comparisons of cells: ties, references, units and timings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_cells import (
+    AB,
+    NOISE,
+    A,
+    against_reference,
+    answer,
+    cell,
+    findings,
+    level,
+    pair,
+)
+
+
+def test_one_of_several_repeats_is_no_interval() -> None:
+    assert answer("within", {**AB, "ratio": 2.0}, pair([1.0], [1.0])) is None
+
+
+def test_equal_cells_are_not_below_each_other() -> None:
+    assert answer("below", AB, pair(level(0.1), level(0.1))) is False
+
+
+def test_a_reference_is_a_metric_of_the_same_cell() -> None:
+    rows = [against_reference(level(1.2), level(1), "reference/mean_predictor/rmse")]
+    options = {"cells": A, "reference": "reference/mean_predictor/", "ratio": 1.0}
+    assert answer("within", options, rows) is False
+    assert answer("within", {**options, "ratio": 1.3}, rows) is True
+
+
+def test_a_difference_is_in_the_metrics_own_unit_and_has_the_medians_beside_it() -> None:
+    # half of the repeats go wrong: the middle of the differences is larger than the other's median
+    wild = np.where(np.arange(40) < 19, 1.0, 50.0) + 0.001 * NOISE[0]
+    tame = np.where(np.arange(40) < 18, 50.0, 1.0) + 0.001 * NOISE[1]
+    for first, other in ((wild, tame), (tame, wild)):
+        bound = findings("below", AB, pair(first, other))[0].bounds[0]
+        assert (bound.unit, "%" in str(bound)) == ("utility/rmse", False)
+        assert str(bound).startswith("rmse differs by ")
+        assert f"medians {np.median(first):.3g} against {np.median(other):.3g}" in str(bound)
+    lower = findings("below", AB, pair(level(0.1), level(0.3)))[0].bounds[0]
+    assert lower.value == pytest.approx(-0.2)
+    assert lower.slack == pytest.approx(0.2 / np.median(level(0.3)))
+
+
+def test_a_log_likelihood_may_be_negative() -> None:
+    assert answer("above", AB, pair(level(-1), level(-2))) is True
+    assert answer("skewed", {"cells": A, "times": 1.0}, [cell("a", [*[-1.0] * 30, *[-9.0] * 10])]) is None
