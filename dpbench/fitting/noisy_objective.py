@@ -47,7 +47,7 @@ def minimise(
     if columns is not None:
         noisy, noise = noisy.rescaled(columns), replace(noise, scale=noise.scale * objective.products(columns))
     definite = noisy.positive_definite
-    ridged = noisy.ridged(ridge * quadratic_std(objective, noise)) if ridge else noisy
+    ridged = noisy.ridged(ridge * np.sqrt(objective.quadratic_variance(noise).max(axis=1))) if ridge else noisy
     repaired, changed = _REPAIRS[repair](ridged, objective, noise)
     unbounded = ~repaired.bounded
     status = np.where(unbounded, DIVERGED, np.where(changed, REPAIRED, OK))
@@ -73,12 +73,6 @@ def minimum_within(problem: Problem, quadratic: Quadratic, unbounded: np.ndarray
         outside = np.linalg.norm(problem.minimise(quadratic.ridged(middle)), axis=-1) > radius
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
     return problem.minimise(quadratic.ridged(high))
-
-
-def quadratic_std(objective: Polynomial, noise: Noise) -> np.ndarray:
-    """The standard deviation of the noise on M's coefficients, the largest of each run: (1 | runs,)."""
-    variance = np.broadcast_to(noise.law.variance(noise.scale), (len(noise.scale), objective.size))
-    return np.asarray(np.sqrt(variance[:, : objective.quadratic_size].max(axis=1)))
 
 
 def _trim(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Quadratic, np.ndarray]:

@@ -7,7 +7,7 @@ cannot differ from the noise that was drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar
@@ -26,6 +26,7 @@ from dpbench.privacy.sparse_histogram import MAX_EXPECTED_SURVIVORS, draw_summar
 from dpbench.privacy.standard_draws import Draws
 from dpbench.records.leaks import Leak
 
+Array = np.ndarray
 T = TypeVar("T")
 
 __all__ = ["Answer", "Call", "Curator", "Draws"]
@@ -40,14 +41,20 @@ class Call:
     geometry: Geometry
     cost: Cost
     arguments: tuple[Any, ...] = ()
+    variant: str = ""
+    """The arguments that an audit compares between neighbours, as text."""
+
+    @property
+    def identity(self) -> str:
+        """A text that identifies the call: an audit compares it between neighbours."""
+        return f"{self.method} {self.variant} of {self.query.identity}"
 
 
 @dataclass(frozen=True)
 class Answer:
     """What a call computed and returned. Only the tape of an audited curator holds it, never a record."""
 
-    query: str
-    identity: str
+    call: Call = field(repr=False)
     exact: Any = field(repr=False)
     """(runs, coefficients), or for a histogram one :class:`BinCounts` per run."""
     noise: Noise | None
@@ -56,8 +63,11 @@ class Answer:
     """What was returned."""
     run: int | None = None
     """The run, if a mechanism works on one run at a time."""
-    call: Call | None = field(default=None, repr=False)
-    """The call, which an audit repeats."""
+
+    @property
+    def query(self) -> str:
+        """The name of the query."""
+        return self.call.query.name
 
 
 class Curator:
@@ -83,7 +93,7 @@ class Curator:
         return self._sample.geometry
 
     @property
-    def n(self) -> np.ndarray:
+    def n(self) -> Array:
         """The number of training rows of each run: public, since neighbours have the same size."""
         return self._sample.n
 
@@ -94,20 +104,20 @@ class Curator:
 
     # -- private answers -----------------------------------------------------------------------------------------------
 
-    def release(self, query: Query, noise: Noise) -> np.ndarray:
+    def release(self, query: Query, noise: Noise) -> Array:
         """Return the query's sum for each run, with noise: (runs, coefficients)."""
+        self._check_scales(query, noise)
 
-        def draw(exact: np.ndarray, number: int) -> np.ndarray:
+        def draw(exact: Array, number: int) -> Array:
             standard = self._draws.standard(noise.law, query.name, number, query.size)
             return np.asarray(exact + noise.law.shape(standard, noise.scale))
 
-        self._check_scales(query, noise)
         call = Call("release", query, self.geometry, noise.cost)
         return self._answer_sum(call, noise, LedgerEntry.of(query.name, noise), draw)
 
     def until(
-        self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, query: Query, noise: Noise, accept: Callable[[int, Array], bool], max_tries: int | None = None
+    ) -> tuple[Array, Array]:
         """Draw again until ``accept(run, answer)`` is true. Costs twice the noise's ε.
 
         Zhang et al. 2012, Lemma 5: both the density of an accepted answer and the chance of acceptance change by at most e^ε.
@@ -122,7 +132,7 @@ class Curator:
         entry = replace(LedgerEntry.of(query.name, noise), cost=cost, proof=proof, sound=max_tries is None)
         accepted = np.zeros(self.runs, dtype=bool)
 
-        def draw(exact: np.ndarray, number: int) -> np.ndarray:
+        def draw(exact: Array, number: int) -> Array:
             answers = np.empty((self.runs, query.size))
             for run in range(self.runs):
                 generator = self._draws.generator(run, query.name, number)
@@ -134,8 +144,8 @@ class Curator:
                     tries += 1
             return answers
 
-        call = Call("until", query, self.geometry, cost, (accept, max_tries))
-        return self._answer_sum(call, noise, entry, draw, f"until accepted, max_tries={max_tries}"), accepted
+        call = Call("until", query, self.geometry, cost, (accept, max_tries), f"max_tries={max_tries}")
+        return self._answer_sum(call, noise, entry, draw), accepted
 
     def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
         """Return the noisy count of every bin, drawn on demand in blocks of ``step`` bins and the same at every pass."""
@@ -146,8 +156,7 @@ class Curator:
             draws = self._draws
             return Scan(query, self._sample, noise, lambda run, block: draws.generator(run, query.name, number, block), step)
 
-        call = Call("scan", query, self.geometry, noise.cost, (step,))
-        return self._answer_histogram(call, noise, draw, f"in steps of {step}")
+        return self._answer_histogram(Call("scan", query, self.geometry, noise.cost, (step,), f"step={step}"), noise, draw)
 
     def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[BinCounts]:
         """Return at most ``size`` bins per run, sampled by priority among those whose noisy count reaches the threshold.
@@ -165,35 +174,28 @@ class Curator:
                 f"A threshold must let at most {MAX_EXPECTED_SURVIVORS:,} empty bins through. Got {expected:.3g} instead."
             )
 
-        def draw(number: int) -> Iterator[BinCounts] | tuple[BinCounts, ...]:
-            summaries = (
-                draw_summary(
-                    query.count(self._sample, run),
-                    query.binning,
-                    float(noise.scale_of(run)[0]),
-                    threshold,
-                    size,
-                    self._draws.generator(run, query.name, number),
-                )
-                for run in range(self.runs)
-            )
-            return summaries if self.tape is None else tuple(summaries)
+        def summaries(number: int) -> Iterator[BinCounts]:
+            for run in range(self.runs):
+                scale, generator = float(noise.scale_of(run)[0]), self._draws.generator(run, query.name, number)
+                yield draw_summary(query.count(self._sample, run), query.binning, scale, threshold, size, generator)
 
-        call = Call("sparse", query, self.geometry, noise.cost, (threshold, size))
-        return iter(self._answer_histogram(call, noise, draw, f"at least {threshold}, {size} of them"))
+        def draw(number: int) -> Iterable[BinCounts]:
+            return summaries(number) if self.tape is None else tuple(summaries(number))
 
-    def unproven(
-        self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
-    ) -> np.ndarray:
+        variant = f"threshold={threshold}, size={size}"
+        call = Call("sparse", query, self.geometry, noise.cost, (threshold, size), variant)
+        return iter(self._answer_histogram(call, noise, draw))
+
+    def unproven(self, query: Query, sampler: Callable[[Array, np.random.Generator], Array], claimed: Cost, reason: str) -> Array:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy, never sound."""
 
-        def draw(exact: np.ndarray, number: int) -> np.ndarray:
+        def draw(exact: Array, number: int) -> Array:
             generators = (self._draws.generator(run, query.name, number) for run in range(self.runs))
             return np.stack([sampler(exact[run], generator) for run, generator in enumerate(generators)])
 
         entry = LedgerEntry(query.name, claimed, sound=False, proof=f"unproven: {reason}")
-        call = Call("unproven", query, self.geometry, claimed, (sampler, claimed, reason))
-        return self._answer_sum(call, None, entry, draw, f"unproven, claimed {claimed}")
+        call = Call("unproven", query, self.geometry, claimed, (sampler, claimed, reason), f"claimed={claimed}")
+        return self._answer_sum(call, None, entry, draw)
 
     # -- what is not private -------------------------------------------------------------------------------------------
 
@@ -241,34 +243,24 @@ class Curator:
 
     # -- how a call is answered: a replay overrides the first two ------------------------------------------------------
 
-    def _answer_sum(
-        self,
-        call: Call,
-        noise: Noise | None,
-        entry: LedgerEntry,
-        draw: Callable[[np.ndarray, int], np.ndarray],
-        variant: str = "",
-    ) -> np.ndarray:
+    def _answer_sum(self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Callable[[Array, int], Array]) -> Array:
         """Pay for a sum, compute it, and pass it with the number of the call to ``draw``."""
         number = self._pay(entry)
         exact = call.query.exact(self._sample)
         noisy = draw(exact, number)
-        self._record(call, variant, exact, noise, noisy)
+        if self.tape is not None:
+            self.tape.append(Answer(call, exact, noise, noisy))
         return noisy
 
-    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], T], variant: str) -> T:
-        """Pay for the counts of a histogram and let ``draw`` read them, run by run; all runs at once are for the tape only."""
+    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], T]) -> T:
+        """Pay for the counts of a histogram, which ``draw`` reads run by run; only a tape holds those of all runs."""
         self._check_scales(call.query, noise)
         if noise.scale.shape[1] != 1:
             raise ValueError(f"The noise on {call.query.name!r} must have one scale for all bins.")
         noisy = draw(self._pay(LedgerEntry.of(call.query.name, noise)))
         if self.tape is not None:
-            self._record(call, variant, self._counts(call.query), noise, noisy)
+            self.tape.append(Answer(call, self._counts(call.query), noise, noisy))
         return noisy
-
-    def _record(self, call: Call, variant: str, exact: Any, noise: Noise | None, noisy: Any) -> None:
-        if self.tape is not None:
-            self.tape.append(Answer(call.query.name, identify(call, variant), exact, noise, noisy, call=call))
 
     def _counts(self, query: Query) -> tuple[BinCounts, ...]:
         assert isinstance(query, Histogram)
@@ -287,8 +279,3 @@ class Curator:
                 f"The noise on {query.name!r} must have scales of shape (1 or {self.runs}, 1 or {query.size}). "
                 f"Got {noise.scale.shape} instead."
             )
-
-
-def identify(call: Call, variant: str) -> str:
-    """Return the text by which an audit recognises the same call on a neighbouring table."""
-    return ", ".join(filter(None, (call.query.identity, variant)))

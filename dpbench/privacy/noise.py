@@ -109,8 +109,7 @@ class Noise:
     proof: str
 
     def __post_init__(self) -> None:
-        scale = np.atleast_1d(np.asarray(self.scale, dtype=float))
-        scale = scale[None] if scale.ndim == 1 else scale
+        scale = np.atleast_2d(np.asarray(self.scale, dtype=float))
         if not (np.isfinite(scale).all() and (scale > 0).all()):
             raise ValueError("A noise's scales must be finite and positive.")
         if not (np.isfinite(self.bound) and self.bound > 0):

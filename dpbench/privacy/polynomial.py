@@ -1,13 +1,13 @@
-"""The polynomial objective of the functional mechanism: its coefficients, their sensitivities, the way back to a quadratic.
+"""The polynomial objective of the functional mechanism: its coefficients, their sensitivities, and back to a quadratic.
 
 A model's loss, exact or truncated at order 2, is for each row
 
     constant(y) + curvature · (x'w)² + slope(y) · x'w,        slope(y) = slope[0] + slope[1] · y.
 
 Linear regression has curvature 1 and slope -2y, logistic regression curvature 1/8 and slope ½ - y (Zhang et al. 2012, sections
-4.2 and 5.1; the printed minus sign of the quadratic term is a typo). The constant is never needed and never noised;
-neither are coefficients that are public under replace-one neighbours: the intercept's own (it is n) and the products of
-two columns of one one-hot group (they are 0).
+4.2 and 5.1; the printed minus sign of the quadratic term is a typo). The constant is never needed, so it is never released.
+Neither are coefficients that are public under replace-one neighbours: that of the intercept with itself (it is n) and the
+products of two columns of one one-hot group (they are 0).
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ Sensitivity = Literal["paper", "code", "tight"]
 
 @dataclass(frozen=True)
 class Loss:
-    """A row's loss up to order 2, with the bounds its sensitivities need."""
+    """A row's loss up to order 2, with the bounds that its sensitivities need."""
 
     curvature: float
     slope: tuple[float, float]
     printed_slope: float
-    """The bound on |slope| that the paper uses: 2 (linear), 3/2 (logistic, where ½ would do)."""
+    """The bound on |slope| that the paper uses: 2 (linear), 3/2 (logistic, where ½ suffices)."""
     printed_constant: float
-    """The bound on the constant that the paper counts: 1 (linear: y²), 0 (logistic: log 2 does not move)."""
+    """The bound on the constant that the paper counts: 1 (linear: y²), 0 (logistic: log 2 does not depend on the row)."""
     exact: bool = True
-    """Whether the polynomial is the loss itself, and not its truncation."""
+    """Whether the polynomial is the loss itself rather than its truncation."""
 
     def largest_slope(self, geometry: Geometry) -> float:
-        """The supremum of |slope(y)| over the target's range."""
+        """Return the supremum of |slope(y)| over the target's range."""
         ends = (-1.0, 1.0) if geometry.target == "real" else (0.0, 1.0)
         return max(abs(self.slope[0] + self.slope[1] * y) for y in ends)
 
 
 @dataclass(frozen=True)
 class Polynomial(Query):
-    """The coefficients of the summed objective as one query; ``convention`` says which numbers are released.
+    """The coefficients of the summed objective as one query; ``convention`` selects which numbers are released.
 
-    ``monomial``: one number a monomial w_j w_k and w_j (Zhang et al. 2012, Algorithm 1);
+    ``monomial``: one number for each monomial w_j w_k and w_j (Zhang et al. 2012, Algorithm 1);
     ``matrix``: the upper triangle of M and c (their section 6.1);
-    ``code``: all D × D entries of M, made symmetric afterwards (the authors' program).
+    ``code``: all D × D entries of M, made symmetric afterwards (as the authors' program does).
     """
 
     loss: Loss
@@ -84,10 +84,9 @@ class Polynomial(Query):
 
     @cached_property
     def _weights(self) -> np.ndarray:
-        """What each entry of X'X is multiplied with to be the released number."""
+        """The factor from each entry of X'X to the released number: a monomial w_j w_k with j < k collects two entries."""
         j, k = self.pairs
-        both = 2.0 if self.convention == "monomial" else 1.0
-        return self.loss.curvature * np.where(j == k, 1.0, both)
+        return self.loss.curvature * np.where((j != k) & (self.convention == "monomial"), 2.0, 1.0)
 
     @property
     def size(self) -> int:
@@ -99,7 +98,7 @@ class Polynomial(Query):
 
     @property
     def quadratic_size(self) -> int:
-        """The released numbers that belong to M: they come first."""
+        """The number of released coefficients of M; they come first."""
         return len(self.pairs[0])
 
     def contribution(self, rows: Rows, run: int) -> np.ndarray:
@@ -115,7 +114,7 @@ class Polynomial(Query):
         return np.concatenate([self._weights * moments.xx[:, j, k], linear], axis=1)
 
     def quadratic(self, coefficients: np.ndarray, n: np.ndarray) -> Quadratic:
-        """The objective of released coefficients, with the public ones put back."""
+        """Return the objective of released coefficients, with the public coefficients filled in."""
         j, k = self.pairs
         size = self.geometry.dimension
         matrix = np.zeros((*coefficients.shape[:-1], size, size))
@@ -132,73 +131,70 @@ class Polynomial(Query):
         return Quadratic(matrix, coefficients[..., self.quadratic_size :])
 
     def products(self, columns: np.ndarray) -> np.ndarray:
-        """q_j q_k for each released coefficient of M and q_j for each of c, of a factor q_j for each column: (…, size)."""
+        """Return q_j q_k for each released coefficient of M and q_j for each of c, given a factor q_j per column: (…, size)."""
         j, k = self.pairs
         return np.concatenate([columns[..., j] * columns[..., k], columns], axis=-1)
 
     def scales(self, quadratic: float, linear: float) -> np.ndarray:
-        """One scale for the coefficients of M and one for those of c, laid out as the query is."""
+        """Return scales in the order of the query: one value for all coefficients of M and one for those of c."""
         return np.concatenate([np.full(self.quadratic_size, quadratic), np.full(self.geometry.dimension, linear)])
 
+    def quadratic_variance(self, noise: Noise) -> np.ndarray:
+        """Return the variance of the noise on M's coefficients: (1 | runs, coefficients of M)."""
+        variance = noise.law.variance(noise.scale)
+        return np.broadcast_to(variance, (len(variance), self.size))[:, : self.quadratic_size]
+
     def off_diagonal_std(self, noise: Noise) -> np.ndarray:
-        """The standard deviation of M's off-diagonal entries under a noise, the largest of each run (at D = 1: of its entry)."""
-        variance = np.broadcast_to(noise.law.variance(noise.scale), (len(noise.scale), self.size))[:, : self.quadratic_size]
+        """Return the largest standard deviation of M's off-diagonal entries (at D = 1: of its entry): (1 | runs,)."""
+        variance = self.quadratic_variance(noise)
         j, k = self.pairs
         quadratic = variance[:, j != k]
         if not quadratic.size:
             return np.asarray(np.sqrt(variance.max(axis=1)))
-        # a monomial's coefficient is twice the entry; the program's two draws are averaged
+        # a monomial's coefficient is twice the entry; the two draws of the authors' program are averaged
         share = {"monomial": 0.25, "matrix": 1.0, "code": 0.5}[self.convention]
         return np.asarray(np.sqrt(share * quadratic.max(axis=1)))
 
     # -- the sensitivities -----------------------------------------------------------------------------------------
 
     def l1_bound(self, sensitivity: Sensitivity, quadratic: float = 1.0, linear: float = 1.0) -> float:
-        """sup ‖change / scale‖₁ over replace-one neighbours, for one scale on M's coefficients and one on c's."""
-        bounds = {"paper": self._paper, "code": self._code, "tight": self._tight}
-        return bounds[sensitivity](self.loss.curvature / quadratic, 1 / linear)
+        """Return sup ‖change / scale‖₁ over replace-one neighbours, for one scale on M's coefficients and one on c's."""
+        size, curvature, per_linear = self.geometry.dimension, self.loss.curvature / quadratic, 1 / linear
+        if sensitivity == "tight":
+            return float(self._supremum(curvature, per_linear, np.ones(size)))
+        # "code": 2D² + 4D linear, D²/4 + 3D logistic; "paper": 2(D+1)² linear, D²/4 + 3D logistic
+        norm = 2 * (curvature * size**2 + self.loss.printed_slope * per_linear * size)
+        return norm + 2 * self.loss.printed_constant if sensitivity == "paper" else norm
 
     def rescaled_bound(self, columns: np.ndarray) -> np.ndarray:
-        """sup ‖change‖₁ when column j of the design is multiplied with q_j > 0 (``columns``: (…, D)): (…)."""
+        """Return sup ‖change‖₁ when column j of the design is multiplied with q_j > 0 (``columns``: (…, D)): (…)."""
         return self._supremum(self.loss.curvature, 1.0, columns)
 
     def proof(self, sensitivity: Sensitivity) -> str:
+        """Return the text for the ledger that says why a bound holds."""
         return {
             "paper": "twice the largest L1 norm of a row's coefficients, as printed (Zhang et al. 2012, Lemma 1 and section 4.2)",
             "code": "twice the largest L1 norm of a row's coefficients, the constant left out (the authors' program)",
             "tight": "the supremum over replace-one neighbours in this geometry (dpbench, docs/sensitivities.md)",
         }[sensitivity]
 
-    def _paper(self, curvature: float, per_linear: float) -> float:
-        # 2(D+1)^2 linear, D^2/4 + 3D logistic
-        return self._code(curvature, per_linear) + 2 * self.loss.printed_constant
-
-    def _code(self, curvature: float, per_linear: float) -> float:
-        # 2D^2 + 4D linear, D^2/4 + 3D logistic
-        size = self.geometry.dimension
-        return 2 * (curvature * size**2 + self.loss.printed_slope * per_linear * size)
-
-    def _tight(self, curvature: float, per_linear: float) -> float:
-        return float(self._supremum(curvature, per_linear, np.ones(self.geometry.dimension)))
-
     def _supremum(self, curvature: float, per_linear: float, columns: np.ndarray) -> np.ndarray:
-        slope = self.loss.largest_slope(self.geometry) * per_linear
-        bound = {"box": self._box, "ball": self._ball}[self.geometry.scaling]
-        return np.asarray(bound(curvature, slope, columns))
+        bound = self._box if self.geometry.scaling == "box" else self._ball
+        return np.asarray(bound(curvature, self.loss.largest_slope(self.geometry) * per_linear, columns))
 
     def _box(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
-        """With u = (z + z')/2, v = (z - z')/2, |u_j| + |v_j| <= q_j, every change is 2(u_j v_l + v_j u_l).
+        """Return the supremum in the box (docs/sensitivities.md derives it).
 
-        The p = sum |u_j| over the m numeric columns decides; with P = sum q_j over them, and c the intercept's factor,
-        products of different columns give 2(UV - sum u_j v_j), each counted ``twice`` or once, squares give 4 sum u_j v_j,
-        the linear part 2 slope max(U, V), where U = p + c and V = P - p, and sum u_j v_j is at most
-        sum q_j² / 4 - (p - P/2)² / m. The whole is concave in p on either side of U = V.
+        With u = (z + z')/2, v = (z - z')/2, |u_j| + |v_j| <= q_j, every change is 2(u_j v_l + v_j u_l). It depends on
+        p = sum |u_j| over the m numeric columns. With P = sum q_j over them, and c the intercept's factor, products of
+        different columns give 2(UV - sum u_j v_j), each counted ``twice`` or once, squares give 4 sum u_j v_j, the linear part
+        2 slope max(U, V), where U = p + c and V = P - p, and sum u_j v_j is at most sum q_j² / 4 - (p - P/2)² / m. The whole is
+        concave in p on either side of U = V.
         """
         twice = 1.0 if self.convention == "matrix" else 2.0
         g = self.geometry
-        own, constant = columns[..., g.intercept :], columns[..., 0] if g.intercept else np.zeros(columns.shape[:-1])
-        grouped = [member for members in g.groups for member in members]
-        numeric = np.delete(own, grouped, axis=-1)
+        features, constant = columns[..., g.intercept :], columns[..., : g.intercept].sum(axis=-1)
+        numeric = np.delete(features, [member for members in g.groups for member in members], axis=-1)
         m, total, squared = max(g.numeric, 1), numeric.sum(axis=-1), np.square(numeric).sum(axis=-1)
 
         def change(p: np.ndarray) -> np.ndarray:
@@ -206,22 +202,23 @@ class Polynomial(Query):
             overlap = squared / 4 - np.square(p - total / 2) / m
             return np.asarray(curvature * (2 * twice * u * v + (4 - 2 * twice) * overlap) + 2 * slope * np.maximum(u, v))
 
-        # stationary points of the two branches, where they meet, and the ends
+        # candidates for the maximum: the stationary points of both branches, the point where they meet, and the ends
         bend = 2 * (twice + (2 - twice) / m)
         middle = twice * (total - constant) + (2 - twice) * total / m
         turns = [(middle + slope / curvature) / bend, (middle - slope / curvature) / bend, (total - constant) / 2]
-        most = np.max([change(np.clip(p, 0, total)) for p in (*turns, 0 * total, total)], axis=0)
-        # one-hot columns hold 0 or 1, one 1 a group: a change of level moves two columns
-        level = np.stack([own[..., members].max(axis=-1) for members in g.groups], axis=-1) if g.groups else 0 * own[..., :1]
+        numeric_part = np.max([change(np.clip(p, 0, total)) for p in (*turns, 0 * total, total)], axis=0)
+        # one-hot columns hold 0 or 1, with a single 1 in each group: a change of level moves two columns
+        level = np.stack([features[..., members].max(axis=-1) for members in g.groups], axis=-1) if g.groups else np.zeros(1)
         groups, squares = level.sum(axis=-1), np.square(level).sum(axis=-1)
         across = 2 * twice * groups * (total + constant)
         within = 2 * squares + twice * (groups**2 - squares)
-        return np.asarray(most + curvature * (across + within) + 2 * slope * groups)
+        return np.asarray(numeric_part + curvature * (across + within) + 2 * slope * groups)
 
     def _ball(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
-        """max over c = <x, x'> of curvature · ‖q‖² sqrt(2(1 - c²)) + slope · ‖q‖ sqrt(2(1 + c)): Cauchy-Schwarz, block by block.
+        """Return a bound on the supremum in the ball, by Cauchy-Schwarz for each block.
 
-        With c = 1 - 2t² it is sqrt(1 - t²) (2at + b), whose maximum solves 4a t² + b t = 2a.
+        It is the maximum over c = <x, x'> of curvature · ‖q‖² sqrt(2(1 - c²)) + slope · ‖q‖ sqrt(2(1 + c)). With c = 1 - 2t² that
+        is sqrt(1 - t²) (2at + b), whose maximum solves 4a t² + b t = 2a.
         """
         squared = np.square(columns).sum(axis=-1)
         # the upper triangle alone counts half of the off-diagonal, and all of the diagonal (at most 2)

@@ -1,4 +1,4 @@
-"""Quadratic objectives w'Mw + c'w, one a run, and the repairs that make them bounded."""
+"""Quadratic objectives w'Mw + c'w, one per run, and the repairs that make them bounded."""
 
 from __future__ import annotations
 
@@ -12,26 +12,23 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Quadratic:
-    """Stacks of objectives w'Mw + c'w: ``matrix`` (…, D, D) symmetric, ``linear`` (…, D). Works on a single one as well."""
+    """Stacks of objectives w'Mw + c'w: ``matrix`` (…, D, D) symmetric, ``linear`` (…, D). A single objective works as well."""
 
     matrix: Array
     linear: Array
-    _known: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
+    _eigen: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
+    """The spectrum, if it is known without a decomposition."""
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array]:
-        """Eigenvalues in rising order, and eigenvectors as columns."""
-        if self._known is not None:
-            return self._known
-        values, vectors = np.linalg.eigh(self.matrix)
-        return values, vectors
+        """The eigenvalues in increasing order, and the eigenvectors as columns."""
+        return self._eigen or np.linalg.eigh(self.matrix)
 
     @cached_property
     def negligible(self) -> Array:
-        """What rounding alone can make of a zero eigenvalue: (…, 1)."""
+        """The size up to which an eigenvalue may be zero plus rounding: (…, 1)."""
         values, _ = self.spectrum
-        size = values.shape[-1]
-        return np.asarray(64 * size * np.finfo(float).eps * np.abs(values).max(axis=-1, keepdims=True))
+        return np.asarray(64 * values.shape[-1] * np.finfo(float).eps * np.abs(values).max(axis=-1, keepdims=True))
 
     @property
     def positive_definite(self) -> Array:
@@ -40,56 +37,52 @@ class Quadratic:
 
     @property
     def bounded(self) -> Array:
-        """Whether each objective has a minimum, up to what rounding leaves of a flat direction: (…)."""
+        """Whether each objective has a minimum, if eigenvalues that rounding made negative count as zero: (…)."""
         return np.asarray((self.spectrum[0] >= -self.negligible).all(axis=-1))
 
     def ridged(self, weight: Array | float, of: Array | None = None) -> Quadratic:
-        """Plus weight · ‖w‖² (``weight`` a number or one a run), of the coefficients where ``of`` is 1."""
-        size = self.linear.shape[-1]
-        diagonal = np.asarray(weight)[..., None] * (np.ones(size) if of is None else of)
+        """Return the objective plus weight · ‖w‖² of the coefficients where ``of`` is 1 (``weight``: (…) or a number)."""
+        index = np.arange(self.linear.shape[-1])
+        diagonal = np.asarray(weight)[..., None]
         matrix = self.matrix.copy()
-        index = np.arange(size)
-        matrix[..., index, index] += diagonal
-        known = None
-        if of is None and ("spectrum" in self.__dict__ or self._known is not None):
+        matrix[..., index, index] += diagonal * (np.ones(len(index)) if of is None else of)
+        eigen = None
+        if of is None and ("spectrum" in self.__dict__ or self._eigen is not None):
             values, vectors = self.spectrum
-            known = (values + np.asarray(weight)[..., None], vectors)  # a multiple of the identity moves eigenvalues only
-        return Quadratic(matrix, self.linear, known)
+            eigen = (values + diagonal, vectors)  # a multiple of the identity moves eigenvalues only
+        return Quadratic(matrix, self.linear, eigen)
 
     def rescaled(self, columns: Array) -> Quadratic:
-        """The objective of u where w_j = q_j u_j (``columns``: (D,) or (…, D)): that of the columns q_j x_j."""
+        """Return the objective of u where w_j = q_j u_j, which is that of the columns q_j x_j (``columns``: (D,) or (…, D))."""
         if (columns == 1).all():
             return self
         return Quadratic(self.matrix * columns[..., :, None] * columns[..., None, :], self.linear * columns)
 
     def trimmed(self) -> Quadratic:
-        """Without the directions whose eigenvalue is not positive (Zhang et al. 2012, section 6.2)."""
+        """Return the objective without the directions whose eigenvalue is not positive (Zhang et al. 2012, section 6.2)."""
         values, _ = self.spectrum
-        kept = values > self.negligible
-        return self._from(np.where(kept, values, 0.0), self._within(kept))
+        positive = values > self.negligible
+        return self._with_eigenvalues(np.where(positive, values, 0.0), self._scaled_linear(positive))
 
     def floored(self, floor: Array | float) -> Quadratic:
-        """Eigenvalues raised to a floor (one a run, or one for all): post-processing, free of budget."""
+        """Return the objective with eigenvalues raised to a floor (one for all runs, or one per run)."""
         values, _ = self.spectrum
-        return self._from(np.maximum(values, np.asarray(floor)[..., None]), self.linear)
+        return self._with_eigenvalues(np.maximum(values, np.asarray(floor)[..., None]), self.linear)
 
     def minimiser(self) -> Array:
-        """The minimiser of smallest norm, which is -½ M⁺c; a stationary point where M has negative eigenvalues: (…, D)."""
-        values, vectors = self.spectrum
-        kept = np.abs(values) > self.negligible
-        inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
-        along = _times(np.swapaxes(vectors, -1, -2), self.linear)
-        return -0.5 * _times(vectors, inverse * along)
+        """Return the minimiser of smallest norm, -½ M⁺c: a stationary point if M has negative eigenvalues: (…, D)."""
+        values, _ = self.spectrum
+        nonzero = np.abs(values) > self.negligible
+        return -0.5 * self._scaled_linear(np.where(nonzero, 1 / np.where(nonzero, values, 1.0), 0.0))
 
-    def _from(self, values: Array, linear: Array) -> Quadratic:
+    def _with_eigenvalues(self, values: Array, linear: Array) -> Quadratic:
         _, vectors = self.spectrum
-        matrix = (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-        return Quadratic(matrix, linear, (values, vectors))
+        return Quadratic((vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2), linear, (values, vectors))
 
-    def _within(self, kept: Array) -> Array:
-        """The linear term's part in the kept directions."""
+    def _scaled_linear(self, factors: Array) -> Array:
+        """Return the linear term with its part along each eigenvector multiplied by a factor."""
         _, vectors = self.spectrum
-        return _times(vectors, kept * _times(np.swapaxes(vectors, -1, -2), self.linear))
+        return _times(vectors, factors * _times(np.swapaxes(vectors, -1, -2), self.linear))
 
 
 def _times(matrix: Array, vector: Array) -> Array:

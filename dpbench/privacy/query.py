@@ -1,4 +1,4 @@
-"""A query: a sum over rows, asked of the Curator and never of the rows."""
+"""A query: a sum over rows that a mechanism asks the Curator for, without access to the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpbench.data.scaling import Rows
 class Query(ABC):
     """A sum over rows of a vector-valued contribution.
 
-    ``name`` names the noise stream: two mechanisms that ask under one name meet the same standard noise. A query without
+    ``name`` names the noise stream: two mechanisms that use the same name get the same standard noise. A query without
     ``state`` is additive and summed once for all folds, mechanisms and ε, so it must be hashable by its content (a frozen
     dataclass). A query with a state per run (``state[run]``) is summed over each run's own rows.
     """
@@ -24,17 +24,17 @@ class Query(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many numbers an answer has."""
+        """The number of coefficients of an answer."""
 
     @property
     def identity(self) -> str:
-        """Which question it is, beyond its name: an audit compares it between neighbours."""
+        """A text that identifies the query beyond its name: an audit compares it between neighbours."""
         return f"{type(self).__name__} of {self.size}"
 
     @abstractmethod
     def contribution(self, rows: Rows, run: int) -> np.ndarray:
-        """What each row adds: (rows, size)."""
+        """Return what each row adds: (rows, size)."""
 
     def exact(self, sample: Sample) -> np.ndarray:
-        """The exact answer for each run: (runs, size). Override it where moments give it faster."""
+        """Return the exact answer for each run: (runs, size). Override it if moments give it faster."""
         return sample.sums(self)

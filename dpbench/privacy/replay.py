@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Answer, Call, Curator, Draws, identify
+from dpbench.privacy.curator import Answer, Call, Curator, Draws
 from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.ledger import Budget, LedgerEntry
 from dpbench.privacy.noise import Noise
@@ -65,37 +65,32 @@ class ReplayCurator(Curator):
         self._unread[:] = [answer for answer in self._unread if answer.run is None or id(answer) in unread]
 
     def _answer_sum(
-        self,
-        call: Call,
-        noise: Noise | None,
-        entry: LedgerEntry,
-        draw: Callable[[np.ndarray, int], np.ndarray],
-        variant: str = "",
+        self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Callable[[np.ndarray, int], np.ndarray]
     ) -> np.ndarray:
         """Return the recorded answer. Noise without a proof declares no bound, so there is none to check."""
         exact = call.query.exact(self._sample)
-        recorded = self._next(call, variant, noise, exact)
+        recorded = self._next(call, noise, exact)
         if noise is not None:
             self._check_bound(call.query, noise, (exact - recorded.exact) / noise.scale)
         return np.asarray(recorded.noisy)
 
-    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], Any], variant: str) -> Any:
+    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], Any]) -> Any:
         """Return the recorded answer. A replay cannot see whether it has the law of noisy counts: tests check that."""
         exact = self._counts(call.query)
-        recorded = self._next(call, variant, noise, exact)
+        recorded = self._next(call, noise, exact)
         assert isinstance(call.query, Histogram)
         for run, counts in enumerate(recorded.exact):
             change = exact[run].minus(counts, call.query.binning)
             self._check_bound(call.query, noise, change.counts / noise.scale_of(run))
         return recorded.noisy
 
-    def _next(self, call: Call, variant: str, noise: Noise | None, exact: Any) -> Answer:
+    def _next(self, call: Call, noise: Noise | None, exact: Any) -> Answer:
         """Return the next recorded answer, which must be the one to this call with this noise."""
         name = call.query.name
         if not self._unread:
             raise Violation(f"On the neighbour the query {name!r} is asked once more: {FLOW}")
         recorded = self._unread.pop(0)
-        if (recorded.query, recorded.identity) != (name, identify(call, variant)):
+        if (recorded.query, recorded.call.identity) != (name, call.identity):
             raise Violation(f"The query {recorded.query!r} became {name!r}, or another one of that name: {FLOW}")
         if _content(recorded.noise) != _content(noise):
             raise Violation(f"The noise of {name!r} changed: {FLOW}")

@@ -1,16 +1,16 @@
 """Secure noise: a Curator for an actual release, whose draws come from OpenDP and the operating system.
 
-Simulated noise is seeded and rounded like any floating-point number: who knows the seed, or looks at the last bits of an answer,
-takes it away (Mironov 2012). Here an answer is a sum of integers and the noise on it is discrete:
+Simulated noise is seeded and rounded like any floating-point number: anyone who knows the seed, or looks at the last bits of an
+answer, can remove it (Mironov 2012). Here an answer is a sum of integers and the noise on it is discrete:
 
 - each row's contribution is rounded to a multiple of 2^k, a public k, and the multiples are summed as integers. Rows lie on a
   dyadic grid (:mod:`dpbench.data.scaling`), so that second moments are such multiples already and nothing is lost; the sum is
   exact for every query;
 - rounding moves a coefficient's change by at most 2^k, so the scales s are enlarged until the bound holds for the rounded sums:
   s (Δ₁ + d 2^k) / Δ₁ for one scale and the L1 norm, sup ‖(|change| + 2^k) / s'‖ <= bound in general;
-- OpenDP adds discrete Laplace or discrete Gaussian noise of that scale, exactly (Canonne, Kamath, Steinke 2020). What is
-  stated in ε or in ρ holds to the letter; a statement in μ holds for the rounded normal law, from which a discrete one of
-  σ >= 2^24 steps differs by less than 1 / (12 σ²) in total variation, below 4e-16 a coefficient.
+- OpenDP adds discrete Laplace or discrete Gaussian noise of that scale, exactly (Canonne, Kamath, Steinke 2020). Statements in
+  ε or in ρ hold exactly; a statement in μ holds for the rounded normal law, from which a discrete one of σ >= 2^24 steps
+  differs by less than 1 / (12 σ²) in total variation, below 4e-16 per coefficient.
 """
 
 from __future__ import annotations
@@ -37,22 +37,24 @@ from dpbench.records.leaks import Leak
 
 INSTALL = "pip install 'dp-regression-bench[secure]' (opendp)"
 
-FINEST = -32
-"""2^-32: products of two scaled values lie on this grid."""
-SCALE_BITS = 48
+MIN_GRID_POWER = -32
+"""Products of two scaled values are multiples of 2^-32."""
+MAX_SCALE_BITS = 48
 """A scale is at most 2^48 grid steps, which leaves room for its tails in 64 bits."""
-NORMAL_BITS = 24
-"""A normal law's scale is at least 2^24 grid steps."""
+MIN_NORMAL_SCALE_BITS = 24
+"""The scale of a normal law is at least 2^24 grid steps."""
 ROW_BITS = 6
-"""A row contributes at most 2^6 to a coefficient, as far as the grid is chosen for it."""
+"""The grid is chosen for rows that contribute at most 2^6 to a coefficient."""
 SLACK = 1e-12
-"""Relative slack for the rounding of each row's own contribution and of the scales."""
+"""Relative slack for the rounding of each row's contribution and of the scales."""
+MECHANISMS = {"laplace": "make_laplace", "geometric": "make_laplace", "gaussian": "make_gaussian"}
+"""OpenDP's constructor for each noise law, by the name of the law."""
 
 
 class SecureCurator(Curator):
-    """A Curator that draws through OpenDP, and refuses whatever has no cryptographic sampler or no proof.
+    """A Curator that draws through OpenDP, and refuses everything that has no cryptographic sampler or no proof.
 
-    It takes no seed. Its ledger has the scales that were drawn: larger than asked, at most by the rounding.
+    It takes no seed. Its ledger has the scales that were drawn: larger than the requested ones, by the rounding at most.
     """
 
     def __init__(self, sample: Sample, budget: Budget, leaks: Sequence[Leak] = (), paid: Sequence[LedgerEntry] = ()) -> None:
@@ -61,23 +63,25 @@ class SecureCurator(Curator):
             _refuse(f"the data leaks {', '.join(leak.what for leak in leaks)}: {leaks[0].why}")
         if paid:
             _refuse("an answer was drawn from a seed before")
-        super().__init__(sample, _Unseeded(), budget)
+        super().__init__(sample, _NoStreams(), budget)
 
     def release(self, query: Query, noise: Noise) -> np.ndarray:
         self._check_scales(query, noise)
-        if noise.law.name not in _SAMPLERS:
-            _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({', '.join(_SAMPLERS)} have)")
+        if noise.law.name not in MECHANISMS:
+            _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({', '.join(MECHANISMS)} have)")
         grid = _Grid.for_noise(noise, int(self.n.max()))
         drawn = enlarged(noise, query.size, grid.rounding)
         proof = f"{noise.proof}; discrete on multiples of {grid}, scales enlarged for the rounding (OpenDP {version('opendp')})"
         self._pay(LedgerEntry.of(query.name, replace(drawn, proof=proof)))
-        return np.stack([_sampled(drawn, run, grid, grid.tally(query, self._sample.rows(run), run)) for run in range(self.runs)])
+        return np.stack(
+            [_answer(drawn, run, grid, grid.sum_steps(query, self._sample.rows(run), run)) for run in range(self.runs)]
+        )
 
     def until(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("the number of draws until an answer is accepted would show in the time it takes")
 
     def scan(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("noise on a whole domain of cells is drawn from a seed")
+        _refuse("noise on all bins of a histogram is drawn from a seed")
 
     def sparse(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("a sparse histogram is drawn from a seed")
@@ -93,13 +97,13 @@ class SecureCurator(Curator):
 
 
 def require() -> None:
-    """Refuse where OpenDP is not installed."""
+    """Refuse if OpenDP is not installed."""
     if find_spec("opendp") is None:
         raise Refused(f"Secure noise needs OpenDP, which is not installed: {INSTALL}.")
 
 
 def enlarged(noise: Noise, size: int, rounding: float) -> Noise:
-    """The same noise with scales at which the bound also holds when every coefficient's change grows by ``rounding``."""
+    """Return the same noise with scales at which the bound still holds when every coefficient's change grows by ``rounding``."""
     inverse = np.broadcast_to(1 / noise.scale, (len(noise.scale), size))
     norms = inverse.sum(axis=1) if noise.law.norm == "L1" else np.sqrt(np.square(inverse).sum(axis=1))
     factor = 1 + rounding * norms / noise.bound + SLACK
@@ -108,21 +112,21 @@ def enlarged(noise: Noise, size: int, rounding: float) -> Noise:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Multiples of 2^power; ``whole`` where answers are whole numbers and nothing is rounded."""
+    """The multiples of 2^power to which contributions are rounded; ``whole`` answers need no rounding."""
 
     power: int
     whole: bool = False
 
     @classmethod
     def for_noise(cls, noise: Noise, rows: int) -> _Grid:
-        """The grid of a noise, by what is public: its scales and n."""
-        low, high = (math.log2(float(edge)) for edge in (noise.scale.min(), noise.scale.max()))
-        room = math.ceil(math.log2(max(rows, 2))) + ROW_BITS - 62
+        """Return the grid for a noise, chosen by public facts: its scales and n."""
         if noise.law.name == "geometric":
             return cls(0, whole=True)
-        power = max(FINEST, math.ceil(high) - SCALE_BITS, room)
-        if noise.law.name == "gaussian" and low - power < NORMAL_BITS:
-            _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: ask for a smaller ε")
+        low, high = (math.log2(float(edge)) for edge in (noise.scale.min(), noise.scale.max()))
+        room = math.ceil(math.log2(max(rows, 2))) + ROW_BITS - 62
+        power = max(MIN_GRID_POWER, math.ceil(high) - MAX_SCALE_BITS, room)
+        if noise.law.name == "gaussian" and low - power < MIN_NORMAL_SCALE_BITS:
+            _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: use a smaller ε")
         return cls(power)
 
     @property
@@ -133,59 +137,50 @@ class _Grid:
     def __str__(self) -> str:
         return f"2^{self.power}"
 
-    def tally(self, query: Query, rows: Rows, run: int) -> np.ndarray:
-        """The sum of the rows' rounded contributions, in grid steps."""
+    def sum_steps(self, query: Query, rows: Rows, run: int) -> np.ndarray:
+        """Return the sum of the rows' rounded contributions, in grid steps."""
         total = np.zeros(query.size, dtype=np.int64)
-        most = 2.0**62 / max(rows.n, 1)
+        limit = 2.0**62 / max(rows.n, 1)  # keeps the sum of all rows within 64 bits
         for start in range(0, rows.n, CHUNK):
             chunk = Rows(rows.z[start : start + CHUNK], rows.geometry)
             steps = np.ldexp(query.contribution(chunk, run), -self.power)
             rounded = np.rint(steps)
-            if not (np.abs(rounded) < most).all() or (self.whole and (rounded != steps).any()):
+            if not (np.abs(rounded) < limit).all() or (self.whole and (rounded != steps).any()):
                 raise ValueError(f"The contributions to {query.name!r} do not fit the grid of a secure release.")
             total += rounded.astype(np.int64).sum(axis=0)
         return total
 
 
-def _sampled(noise: Noise, run: int, grid: _Grid, total: np.ndarray) -> np.ndarray:
-    """One run's answer: one call of OpenDP for each scale."""
-    scales = np.broadcast_to(noise.scale[run if len(noise.scale) > 1 else 0], total.shape)
+def _answer(noise: Noise, run: int, grid: _Grid, total: np.ndarray) -> np.ndarray:
+    """Return one run's answer, by one call of OpenDP for each scale."""
+    scales = np.broadcast_to(noise.scale_of(run), total.shape)
     answer = np.empty(len(total))
     for scale in np.unique(scales):
-        chosen = scales == scale
-        sampler = _SAMPLERS[noise.law.name](int(chosen.sum()), math.ldexp(float(scale), -grid.power))
-        drawn = sampler([int(steps) for steps in total[chosen]])
-        answer[chosen] = np.ldexp(np.array(drawn, dtype=float), grid.power)
+        same = scales == scale
+        measurement = measure(MECHANISMS[noise.law.name], int(same.sum()), math.ldexp(float(scale), -grid.power))
+        answer[same] = np.ldexp(np.array(measurement([int(steps) for steps in total[same]]), dtype=float), grid.power)
     return answer
+
+
+def measure(mechanism: str, size: int, scale: float) -> Any:
+    """Return OpenDP's measurement that adds noise of a scale, in grid steps, to ``size`` whole numbers."""
+    prelude = opendp()
+    integers = prelude.vector_domain(prelude.atom_domain(T="i64"), size=size)
+    distance = prelude.l1_distance if mechanism == "make_laplace" else prelude.l2_distance
+    return getattr(prelude.m, mechanism)(integers, distance(T="i64"), scale=scale)
 
 
 @cache
 def opendp() -> Any:
-    """OpenDP's namespace: it takes a second to import, so only a release does."""
+    """Import OpenDP on first use, because that takes a second and only a release needs it."""
     require()
     prelude = import_module("opendp.prelude")
-    prelude.enable_features("contrib")  # its discrete samplers are kept there; their proofs stand beside their code
+    prelude.enable_features("contrib")  # OpenDP files its discrete samplers under "contrib"; their proofs are next to the code
     return prelude
 
 
-def _integers(size: int) -> Any:
-    return opendp().vector_domain(opendp().atom_domain(T="i64"), size=size)
-
-
-def _laplace(size: int, scale: float) -> Any:
-    return opendp().m.make_laplace(_integers(size), opendp().l1_distance(T="i64"), scale=scale)
-
-
-def _gaussian(size: int, scale: float) -> Any:
-    return opendp().m.make_gaussian(_integers(size), opendp().l2_distance(T="i64"), scale=scale)
-
-
-_SAMPLERS: dict[str, Callable[[int, float], Any]] = {"laplace": _laplace, "geometric": _laplace, "gaussian": _gaussian}
-"""By the law's name: how many whole numbers, and the scale in steps."""
-
-
-class _Unseeded(Draws):
-    """No streams: whatever would draw from a seed is refused."""
+class _NoStreams(Draws):
+    """Streams that refuse to draw, because secure noise has no seed."""
 
     def __init__(self) -> None:
         super().__init__(0, "", [(0, 0)])

@@ -1,9 +1,9 @@
-"""Weighted second moments: X'SX and X'Sy with a weight for each row, their sensitivities, and the way back to a quadratic.
+"""Weighted second moments: X'SX and X'Sy with a weight for each row, their sensitivities, and back to a quadratic.
 
-A row that is replaced moves them by s f(x, y) - s' f(x', y') with weights from 0 to κ, and a norm of that is convex in (s, s'):
-it is largest where each is 0 or κ. So the bounds are κ times those of plain moments over rows that may also be all zeros. The
-intercept's column is then 0 or 1, as private as any other, and its own coefficient, the sum of the weights, is released and
-counted. Where all rows weigh 1 it is n, and public.
+Replacing a row changes them by s f(x, y) - s' f(x', y') with weights from 0 to κ, and a norm of that is convex in (s, s'):
+it is largest if each weight is 0 or κ. So the bounds are κ times those of plain moments over rows that may also be all zeros.
+The intercept's column is then 0 or 1, as private as any other, and its own coefficient, the sum of the weights, is released
+and counted. If every row has weight 1, that coefficient is n, and public.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from dpbench.privacy.query import Query
 Array = np.ndarray
 
 _MOMENTS = Loss(curvature=1.0, slope=(0.0, 1.0), printed_slope=1.0, printed_constant=0.0)
-"""A row's contribution is x_j x_k and x_j y."""
+"""The loss whose coefficients are x_j x_k and x_j y."""
 
 
 class WeightedMoments(Query):
-    """The upper triangle of B = X'SX, then A = X'Sy, of each run: what one step of reweighted least squares needs.
+    """The upper triangle of B = X'SX, then A = X'Sy, of each run: the moments for one step of reweighted least squares.
 
-    ``weigh(residuals)`` weighs the rows by their residuals y - x'w under the run's own ``state`` w, (runs, D); what it says is
-    clipped to [0, ``largest``], on which the bounds rest. Without it every row weighs 1, and moments give the answer at once.
-    An answer costs one pass over each run's rows (0.1 s a million rows of 14 columns), which parts of the query share.
+    ``weigh(residuals)`` returns the rows' weights from their residuals y - x'w under the run's own ``state`` w, (runs, D). The
+    weights are clipped to [0, ``largest``], because the bounds rest on it. Without ``weigh`` every row has weight 1, and the
+    sample's moments give the answer at once. Otherwise an answer costs one pass over each run's rows (0.1 s per million rows
+    of 14 columns), which the parts of the query share.
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class WeightedMoments(Query):
         self.state = state
         self.largest = largest
         self.objective = Polynomial(_MOMENTS, geometry if weigh is None else _private_intercept(geometry), "matrix")
-        """The same coefficients as a polynomial: which of them are released, and how they lie."""
+        """The same coefficients as a polynomial: it decides which of them are released, and in which order."""
         self._weigh = weigh
-        self._answered: tuple[Sample, Array] | None = None
+        self._cache: tuple[Sample, Array] | None = None
 
     @property
     def size(self) -> int:
@@ -63,23 +64,22 @@ class WeightedMoments(Query):
         if self.state is None:
             return super().identity
         state = hashlib.blake2b(np.ascontiguousarray(self.state).tobytes(), digest_size=8).hexdigest()
-        return f"{super().identity}, rows weighing at most {self.largest:g}, at the state {state}"
+        return f"{super().identity}, weights of at most {self.largest:g}, at the state {state}"
 
     def contribution(self, rows: Rows, run: int) -> Array:
         return np.asarray(self._weights(rows, run)[:, None] * self.objective.contribution(rows, run))
 
     def exact(self, sample: Sample) -> Array:
-        if self._answered is None or self._answered[0] is not sample:
-            if self.state is None:
-                moments = sample.moments
-            else:
+        if self._cache is None or self._cache[0] is not sample:
+            moments = sample.moments
+            if self.state is not None:
                 moments = Moments(np.stack([self._gram(sample.rows(run), run) for run in range(sample.runs)]), sample.geometry)
             j, k = self.objective.pairs
-            self._answered = sample, np.concatenate([moments.xx[:, j, k], moments.xy], axis=1)
-        return self._answered[1]
+            self._cache = sample, np.concatenate([moments.xx[:, j, k], moments.xy], axis=1)
+        return self._cache[1]
 
     def _gram(self, rows: Rows, run: int) -> Array:
-        """Z'SZ, by products of a constant number of rows: the same bits on every engine."""
+        """Return Z'SZ, by products of a constant number of rows, so that every engine gets the same bits."""
         width = rows.z.shape[1]
         total = np.zeros((width, width))
         for start in range(0, rows.n, CHUNK):
@@ -93,18 +93,18 @@ class WeightedMoments(Query):
         return np.asarray(np.clip(self._weigh(rows.y - rows.x @ self.state[run]), 0.0, self.largest))
 
     def quadratic(self, answer: Array, n: Array) -> Quadratic:
-        """Σ s (y - x'w)² of a released answer, but for its constant: w'Bw - 2A'w."""
+        """Return Σ s (y - x'w)² of a released answer without its constant: w'Bw - 2A'w."""
         coefficients = self.objective.quadratic(answer, n)
         return Quadratic(coefficients.matrix, -2 * coefficients.linear)
 
     @property
     def matrix(self) -> Query:
-        """The upper triangle of B alone."""
-        return _Part(self, slice(None, self.objective.quadratic_size), "matrix")
+        """The query for the upper triangle of B alone."""
+        return _Part(self, slice(self.objective.quadratic_size), "matrix")
 
     @property
     def vector(self) -> Query:
-        """A alone."""
+        """The query for A alone."""
         return _Part(self, slice(self.objective.quadratic_size, None), "vector")
 
     # -- the sensitivities -----------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class WeightedMoments(Query):
 
     @property
     def l2_bound(self) -> float:
-        """sup (‖change of B‖_F² + ‖change of A‖²)^½ over replace-one neighbours: what :meth:`spread` measures.
+        """sup (‖change of B‖_F² + ‖change of A‖²)^½ over replace-one neighbours, in the unit of :meth:`spread`.
 
         ‖xx' - x'x''‖_F² + ‖xy - x'y'‖² ≤ a² + a'² - 2c² + a + a' + 2|c|, where a, a' are the squared norms and c = <x, x'>.
         Ball: a, a' ≤ 1 leave 4 + 2|c| - 2c² ≤ 4.5, met at c = 1/2. Box: m numeric columns and G one-hot groups make a, a' ≤
@@ -129,7 +129,7 @@ class WeightedMoments(Query):
         return self.largest * math.sqrt(squared)
 
     def spread(self, std: float) -> Array:
-        """Standard deviations in whose unit both triangles of B count: off the diagonal std/√2 ("GOE")."""
+        """Return a standard deviation per coefficient, so that both triangles of B count: off the diagonal std/√2 ("GOE")."""
         j, k = self.objective.pairs
         return np.concatenate([np.where(j == k, std, std / math.sqrt(2)), np.full(self.objective.geometry.dimension, std)])
 
@@ -139,7 +139,7 @@ class WeightedMoments(Query):
 
 
 class _Part(Query):
-    """Some of the numbers of another query, which is asked once for all its parts."""
+    """A slice of another query, whose exact answer is computed once for all its parts."""
 
     def __init__(self, whole: WeightedMoments, part: slice, name: str) -> None:
         self.name = f"{whole.name}/{name}"
@@ -153,7 +153,7 @@ class _Part(Query):
 
     @property
     def identity(self) -> str:
-        return f"{self._whole.identity}, its part {self.name}"
+        return f"{self._whole.identity}, part {self.name}"
 
     def contribution(self, rows: Rows, run: int) -> Array:
         return self._whole.contribution(rows, run)[:, self._part]
@@ -163,12 +163,12 @@ class _Part(Query):
 
 
 def squared_norm(geometry: Geometry) -> float:
-    """The largest squared L2 norm of a row of the design: 1 in the ball; in the box each column, and each group, adds 1."""
+    """Return the largest squared L2 norm of a design row: 1 in the ball; in the box each numeric column and each group adds 1."""
     return 1.0 if geometry.scaling == "ball" else geometry.numeric + len(geometry.groups) + geometry.intercept
 
 
 def _private_intercept(geometry: Geometry) -> Geometry:
-    """The geometry with the intercept as one more numeric column."""
+    """Return the geometry with the intercept as one more numeric column."""
     if not geometry.intercept:
         return geometry
     groups = tuple(tuple(index + 1 for index in group) for group in geometry.groups)

@@ -115,7 +115,7 @@ def test_threshold_and_size_are_public(rows, make, curate, geometry) -> None:
         first, _, one = fitted(make, curate, train, built, epsilon)
         second, _, other = fitted(make, curate, crowded, built, epsilon)
         assert first.notes == second.notes
-        assert one.tape[0].identity == other.tape[0].identity
+        assert one.tape[0].call.identity == other.tape[0].call.identity
         a, cells = np.exp(-epsilon / 2), 4 * 8**5
         assert first.notes["size"] == 300
         least = next(theta for theta in range(1, 10**6) if cells * a**theta / (1 + a) <= 300)

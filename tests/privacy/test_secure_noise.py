@@ -49,7 +49,7 @@ class Columns(Query):
 
 
 @pytest.fixture
-def zeros(geometry, rows):  # type: ignore[no-untyped-def]
+def zeros(geometry, rows):
     return WholeSample(rows(geometry(1), np.zeros((3, 1)), np.zeros(3)))
 
 
@@ -73,18 +73,18 @@ def drawn(sample: Any, noise: Noise) -> np.ndarray:
     return np.asarray(SecureCurator(sample, Budget(1e6, 0.5, "approx")).release(Columns(COUNT), noise)[0])
 
 
-def test_laplace_noise_has_the_asked_law(zeros) -> None:  # type: ignore[no-untyped-def]
+def test_laplace_noise_has_the_asked_law(zeros) -> None:
     noise = Noise(Laplace(), np.array([2.5]), 1.0, "p")
     assert has_law(drawn(zeros, noise) / 2.5, stats.laplace)
 
 
 @pytest.mark.parametrize("make", [gaussian, concentrated])
-def test_normal_noise_has_the_asked_law(zeros, make) -> None:  # type: ignore[no-untyped-def]
+def test_normal_noise_has_the_asked_law(zeros, make) -> None:
     noise = make(3.0, 0.5, "p")
     assert has_law(drawn(zeros, noise) / noise.scale[0, 0], stats.norm)
 
 
-def test_geometric_noise_has_the_asked_law_and_is_whole(zeros) -> None:  # type: ignore[no-untyped-def]
+def test_geometric_noise_has_the_asked_law_and_is_whole(zeros) -> None:
     values = drawn(zeros, geometric(2, 0.8, "p"))
     assert (values == np.rint(values)).all()
     a = math.exp(-0.4)
@@ -94,7 +94,7 @@ def test_geometric_noise_has_the_asked_law_and_is_whole(zeros) -> None:  # type:
     assert stats.chisquare(observed, expected * COUNT).pvalue > ALARM
 
 
-def test_coefficients_are_independent_and_so_are_calls(zeros) -> None:  # type: ignore[no-untyped-def]
+def test_coefficients_are_independent_and_so_are_calls(zeros) -> None:
     """Correlations of as many pairs lie within 5.4 standard errors but for a chance of 1e-7."""
     noise = Noise(Laplace(), np.array([1.0]), 1.0, "p")
     first, second = drawn(zeros, noise), drawn(zeros, noise)
@@ -102,7 +102,7 @@ def test_coefficients_are_independent_and_so_are_calls(zeros) -> None:  # type: 
         assert abs(np.corrcoef(a, b)[0, 1]) < 5.4 / math.sqrt(len(a))
 
 
-def test_unequal_scales_reach_their_coefficients(zeros) -> None:  # type: ignore[no-untyped-def]
+def test_unequal_scales_reach_their_coefficients(zeros) -> None:
     scales = np.repeat([0.5, 40.0, 7.0], COUNT // 4)
     values = SecureCurator(zeros, Budget(1e6, 0.5)).release(Columns(len(scales)), Noise(Laplace(), scales, 1.0, "p"))[0]
     for value in (0.5, 40.0, 7.0):
@@ -121,8 +121,8 @@ def test_the_enlarged_scale_is_the_closed_form_and_opendp_agrees(size: int, sens
     assert made.scale[0, 0] == pytest.approx((sensitivity + size * STEP) / epsilon, rel=1e-11)
     assert made.bound == epsilon
     steps = math.floor(sensitivity / STEP) + size
-    assert secure._laplace(size, made.scale[0, 0] / STEP).map(steps) <= epsilon
-    assert secure._laplace(size, made.scale[0, 0] / STEP * (1 - 1e-6)).map(steps) > epsilon
+    assert secure.measure("make_laplace", size, made.scale[0, 0] / STEP).map(steps) <= epsilon
+    assert secure.measure("make_laplace", size, made.scale[0, 0] / STEP * (1 - 1e-6)).map(steps) > epsilon
 
 
 @pytest.mark.parametrize("size", [1, 105])
@@ -130,7 +130,7 @@ def test_a_normal_scale_leaves_room_in_the_other_norm(size: int) -> None:
     made = enlarged(concentrated(2.0, 0.3, "p"), size, STEP)
     assert made.scale[0, 0] == pytest.approx((2.0 + math.sqrt(size) * STEP) / math.sqrt(0.6), rel=1e-11)
     steps = math.floor((2.0 + math.sqrt(size) * STEP) / STEP)
-    assert secure._gaussian(size, made.scale[0, 0] / STEP).map(steps) <= 0.3
+    assert secure.measure("make_gaussian", size, made.scale[0, 0] / STEP).map(steps) <= 0.3
 
 
 def test_unequal_scales_keep_the_joint_bound_when_every_change_grows_by_a_step() -> None:
@@ -145,7 +145,7 @@ def test_unequal_scales_keep_the_joint_bound_when_every_change_grows_by_a_step()
         assert (made.scale < scales * 2.1).all()
 
 
-def test_the_ledger_has_the_drawn_scale_and_the_asked_price(zeros) -> None:  # type: ignore[no-untyped-def]
+def test_the_ledger_has_the_drawn_scale_and_the_asked_price(zeros) -> None:
     curator = open_secure(zeros, 0.5, "pure")
     curator.release(Columns(4), laplace(3.0, 0.5, "proof"))
     (entry,) = curator.ledger.entries
@@ -179,14 +179,13 @@ class _Still:
 
 
 @pytest.fixture
-def still(monkeypatch):  # type: ignore[no-untyped-def]
+def still(monkeypatch):
     """No noise: what is left are the sums."""
-    for name in secure._SAMPLERS:
-        monkeypatch.setitem(secure._SAMPLERS, name, lambda size, scale: _Still())
+    monkeypatch.setattr(secure, "measure", lambda mechanism, size, scale: _Still())
 
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
-def test_the_sums_of_scaled_rows_are_exact(scaling, make, table, still, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_sums_of_scaled_rows_are_exact(scaling, make, table, still, curate) -> None:
     """Rows lie on a dyadic grid, so that rounding to 2^-32 changes nothing."""
     generator = np.random.default_rng(1)
     x = np.column_stack([generator.uniform(-1, 1, (20_000, 3)), np.eye(3)[generator.integers(3, size=20_000)]])
@@ -198,7 +197,7 @@ def test_the_sums_of_scaled_rows_are_exact(scaling, make, table, still, curate) 
         np.testing.assert_array_equal(answer, query.exact(sample))
 
 
-def test_contributions_off_the_grid_are_rounded_row_by_row(geometry, rows, still) -> None:  # type: ignore[no-untyped-def]
+def test_contributions_off_the_grid_are_rounded_row_by_row(geometry, rows, still) -> None:
     """So that exchanging one row moves the rounded sum by at most a step more than the exact one, whatever the others are."""
     generator = np.random.default_rng(2)
     x = generator.uniform(-1, 1, (5_000, 3))
@@ -213,7 +212,7 @@ def test_contributions_off_the_grid_are_rounded_row_by_row(geometry, rows, still
         assert (np.abs(moved) <= np.abs(other[index] - x[index]) / 3 + STEP).all()
 
 
-def test_what_does_not_fit_the_grid_is_not_released(geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_what_does_not_fit_the_grid_is_not_released(geometry, rows) -> None:
     sample = WholeSample(rows(geometry(1), np.ones((4, 1)), np.zeros(4)))
     for query, noise in (
         (Columns(1, 1e12), laplace(1.0, 0.1, "p")),
@@ -255,16 +254,16 @@ def test_what_has_no_proof_or_no_sampler_is_refused(words: str, call: Any, zeros
         call(open_secure(zeros), Columns(1))
 
 
-def test_leaking_data_earlier_answers_and_seeds_are_refused(zeros) -> None:  # type: ignore[no-untyped-def]
+def test_leaking_data_earlier_answers_and_seeds_are_refused(zeros) -> None:
     with pytest.raises(Refused, match="bounds_from_data"):
         SecureCurator(zeros, Budget(), [BOUNDS_FROM_DATA])
     with pytest.raises(Refused, match="drawn from a seed before"):
         SecureCurator(zeros, Budget(), (), [LedgerEntry("q", Gdp(0.1), True, "p")])
     with pytest.raises(TypeError):
-        SecureCurator(zeros, Budget(), seed=3)  # type: ignore[call-arg]
+        SecureCurator(zeros, Budget(), seed=3)
 
 
-def test_without_opendp_the_line_to_install_it_is_said(zeros, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_without_opendp_the_line_to_install_it_is_said(zeros, monkeypatch) -> None:
     from dpbench.cells.cell import Settings
 
     monkeypatch.setattr(secure, "find_spec", lambda name: None)
@@ -288,7 +287,7 @@ class OneByOne(OneRunMechanism):
         return np.asarray(curator.release(Columns(width=2), noise) + curator.release(Columns(width=2), noise))
 
 
-def test_curators_of_one_run_and_of_fewer_columns_are_secure_and_share_the_ledger(geometry, rows, make, repeated) -> None:  # type: ignore[no-untyped-def]
+def test_curators_of_one_run_and_of_fewer_columns_are_secure_and_share_the_ledger(geometry, rows, make, repeated) -> None:
     sample = repeated(rows(geometry(2), np.ones((4, 2)), np.zeros(4)), 3)
     curator = open_secure(sample, 1.0, "pure")
     fit = OneByOne().fit(curator, make("model", "linear").prepare(curator), curator.ledger.budget)
@@ -303,7 +302,7 @@ def test_curators_of_one_run_and_of_fewer_columns_are_secure_and_share_the_ledge
 
 
 @pytest.mark.parametrize("name", ["fm", "dpba"])
-def test_a_mechanism_fits_the_same_way_and_never_twice_the_same(name, make, table) -> None:  # type: ignore[no-untyped-def]
+def test_a_mechanism_fits_the_same_way_and_never_twice_the_same(name, make, table) -> None:
     """With next to no noise its weights are the exact ones, to the rounding of the scales."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (400, 2))
