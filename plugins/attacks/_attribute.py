@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpbench.base.errors import near_names
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 
@@ -58,21 +57,3 @@ class Attribute:
         share = (rows.z[:, 1 + self.features[0]] / self.max_abs + 1) / 2
         index = np.rint(share * (self.size - 1)) if self.declared else np.floor(share * self.size)
         return np.asarray(np.clip(index, 0, self.size - 1).astype(int))
-
-
-def attribute_name(option: str, geometry: Geometry) -> str:
-    """Return the attribute that the option names, by default the first that the dataset declares sensitive; "" if none."""
-    return option or next(iter(geometry.sensitive), "")
-
-
-def missing_attribute(option: str, geometry: Geometry) -> str | None:
-    """Return why the table has no attribute to attack, as the end of a sentence; None if it has one."""
-    known = set(geometry.attributes or geometry.columns)
-    name = attribute_name(option, geometry)
-    if not name:
-        reason = f"the dataset declares no sensitive attribute. Name one with attack.sensitive=….{near_names('', known)}"
-    elif name not in known:
-        reason = f"the table has no attribute named {name!r}.{near_names(name, known)}"
-    else:
-        return None
-    return reason.removesuffix(".")

@@ -16,7 +16,8 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.samples import CHUNK
 from dpbench.data.scaling import Rows
 
-from ._attribute import Attribute, attribute_name, missing_attribute
+from .._sensitive import lacks_sensitive
+from ._attribute import Attribute
 from ._guess_metrics import guess_metrics, likeliest, stack_runs
 from ._imputation import discriminant
 from ._likelihoods import LIKELIHOODS, Kind
@@ -68,7 +69,12 @@ class ModelInversion(Attack):
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         if self.likelihood == "hard" and model.target != "binary":
             return "the hard likelihood counts predicted classes, and the target is real (likelihood=soft)"
-        return missing_attribute(self.sensitive, geometry)
+        return lacks_sensitive(self.named, geometry, "attack.sensitive=…")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attribute that the option names, if it names one."""
+        return (self.sensitive,) if self.sensitive else ()
 
     def run(self, target: Target) -> dict[str, np.ndarray]:
         inversion = _Inversion(self, target)
@@ -83,7 +89,7 @@ class _Inversion:
         self.options = attack
         self.target = target
         geometry = target.problem.geometry
-        self.attribute = Attribute.of(attribute_name(attack.sensitive, geometry), geometry, attack.bins)
+        self.attribute = Attribute.of((attack.named or geometry.sensitive)[0], geometry, attack.bins)
         # the other features and the target, as columns of Rows.z
         self.others = np.setdiff1d(np.arange(1, geometry.features + 2), 1 + self.attribute.features)
 

@@ -17,17 +17,17 @@ from dpbench.privacy.weighted_moments import WeightedMoments, squared_norm
 Distribution = Literal["gaussian", "laplace"]
 Composition = Literal["cdp", "conventional", "advanced"]
 
-REASON = (
+WHY_UNPROVEN = (
     "Wishart noise is positive definite, so a neighbour's answer can be impossible: the published density ratio (Park and "
     "Welling 2016, equations 8 to 11) holds on the intersection of the supports only, and δ ≥ 1 - exp(-ε') a release"
 )
 
 
-def step(
+def published_step(
     curator: Curator, moments: WeightedMoments, distribution: Distribution, composition: Composition, budget: Budget, steps: int
 ) -> Quadratic:
-    """The noisy objective w'B~w - 2A~'w of each run."""
-    epsilon = epsilon_of_a_release(composition, distribution, budget, steps)
+    """Return the noisy objective w'B~w - 2A~'w of each run."""
+    epsilon = epsilon_per_release(composition, distribution, budget, steps)
     a = curator.release(moments.vector, noise_on_a(moments, distribution, epsilon, budget.delta / (2 * steps)))
     claimed: Cost = Pure(epsilon) if composition == "conventional" else Zcdp(epsilon**2 / 2)  # ε'-DP is ε'²/2-zCDP
     j, k = moments.objective.pairs
@@ -41,13 +41,13 @@ def step(
         z = scale * generator.standard_normal((size, size + 1))
         return np.asarray(b + z @ z.T)
 
-    b = curator.unproven(moments.matrix, wishart, claimed, REASON)
+    b = curator.unproven(moments.matrix, wishart, claimed, WHY_UNPROVEN)
     public = moments.quadratic(np.zeros((curator.runs, moments.size)), curator.n).matrix
     return Quadratic(b + public, -2 * a)
 
 
 def noise_on_a(moments: WeightedMoments, distribution: Distribution, epsilon: float, delta: float) -> Noise:
-    """Equation 4, 2κ√d in L1, or equation 5, 2κ in L2, for ‖x‖₂ ≤ 1; in the box, where ‖x‖₁ ≤ M and ‖x‖₂ ≤ √M, with those."""
+    """Return the noise of equation 4 (L1 bound 2κ√d) or 5 (L2 bound 2κ) for ‖x‖₂ ≤ 1; in the box, ‖x‖₁ ≤ M and ‖x‖₂ ≤ √M."""
     geometry = moments.objective.geometry
     squared = squared_norm(geometry)
     if distribution == "laplace":
@@ -58,11 +58,11 @@ def noise_on_a(moments: WeightedMoments, distribution: Distribution, epsilon: fl
     return concentrated(2 * moments.largest * math.sqrt(squared), (epsilon / factor) ** 2 / 2, proof)
 
 
-def epsilon_of_a_release(composition: Composition, distribution: Distribution, budget: Budget, steps: int) -> float:
-    """ε' of each of the 2J releases.
+def epsilon_per_release(composition: Composition, distribution: Distribution, budget: Budget, steps: int) -> float:
+    """Return the ε' of each of the 2J releases.
 
     ``cdp``: √(ε/J), their section 3; ``conventional``: ε/(2J); ``advanced``: ε = √(4J log 1/δ) ε' + 2J ε'(e^ε' - 1) (Dwork and
-    Roth 2014, Theorem 3.20). Gaussian noise needs a δ for each A, which the note does not print: half of δ goes there.
+    Roth 2014, Theorem 3.20). Gaussian noise needs a δ for each A, which the note does not print; half of δ is used for this.
     """
     releases = 2 * steps
     if composition == "cdp":
@@ -73,6 +73,6 @@ def epsilon_of_a_release(composition: Composition, distribution: Distribution, b
 
     delta = budget.delta / 2 if distribution == "gaussian" else budget.delta
     spread = math.sqrt(2 * releases * math.log(1 / delta))
-    # either term alone bounds ε' from above
+    # each of the two terms alone bounds ε' from above
     high = min(budget.epsilon / spread, max(1.0, math.log1p(budget.epsilon / releases)))
     return float(brentq(lambda e: spread * e + releases * e * math.expm1(e) - budget.epsilon, 0.0, high, rtol=1e-14))

@@ -1,4 +1,4 @@
-"""Private iteratively reweighted least squares."""
+"""Iteratively reweighted least squares on noisy weighted moments."""
 
 from __future__ import annotations
 
@@ -21,40 +21,41 @@ from dpbench.privacy.noise import ConcentratedGaussian, Noise, laplace
 from dpbench.privacy.quadratic import Quadratic
 from dpbench.privacy.weighted_moments import WeightedMoments
 
-from ._wishart import Composition, Distribution, step
+from ._wishart import Composition, Distribution, published_step
 
-CURRENCIES: dict[Composition, Currency] = {"cdp": "zcdp", "conventional": "pure", "advanced": "approx"}
+PUBLISHED_CURRENCIES: dict[Composition, Currency] = {"cdp": "zcdp", "conventional": "pure", "advanced": "approx"}
 
 
 @dataclass(frozen=True)
 class ConcentratedIRLS(Mechanism):
-    """Least squares step by step, on noisy moments of rows that the last residuals weigh.
+    """Run iteratively reweighted least squares on noisy weighted moments.
 
-    Formula: from w = 0, J times: s_i = 1/max(1/κ, |y_i - x_i'w|), A~ = X'Sy + noise, B~ = X'SX + noise, w = B~⁻¹A~. A model whose
-    rows all weigh 1 takes one step (Algorithm 1 as printed: it has no loop). Without noise it goes to the minimiser of the Huber
-    loss with threshold 1/κ, which is near that of Σ|y - x'w|.
+    Formula: start at w = 0 and repeat J times: s_i = 1/max(1/κ, |y_i - x_i'w|), A~ = X'Sy + noise, B~ = X'SX + noise, w = B~⁻¹A~.
+    A model whose rows all weigh 1 takes one step (Algorithm 1 as printed, which has no loop). Without noise it converges to the
+    minimiser of the Huber loss with threshold 1/κ, which is close to that of Σ|y - x'w|.
 
-    Guarantee: ρ-zCDP at ρ = ε for replace-one neighbours (``variant=sound``); ``distribution=laplace`` makes it ε-DP. Each step
-    is one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, κ√(2M(M + 1)) in the box of M
-    columns, a one-hot group being one. A weight depends on its row and on private answers only. ``variant=published`` is NOT
-    private, and every record says so.
+    Guarantee: ρ-zCDP at ρ = ε for replace-one neighbours (``variant=sound``); ε-DP with ``distribution=laplace``. Each step is
+    one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, κ√(2M(M + 1)) in the box of M
+    columns, where a one-hot group counts as one. A weight depends only on its row and on private answers. ``variant=published``
+    is NOT private, and every record says so.
 
-    Public: n and the bounds. The weighted intercept's own coefficient is not n, so it is noised.
+    Public: n and the bounds. The coefficient of the weighted intercept's square is not n, so it gets noise.
 
-    Cost: J passes over the rows of every run, a second for 250 runs on 5,000 rows, 40 s on 300,000; one step of rows
-    that all weigh 1 takes milliseconds.
+    Cost: J passes over the rows of every run, which take a second for 250 runs on 5,000 rows and 40 s on 300,000. If all rows
+    weigh 1, the single step takes milliseconds.
 
     Reference: Park and Welling 2016, "A note on privacy preserving iteratively reweighted least squares", arXiv 1605.07511. The
     note prints neither J nor κ: 5 and 5 are our choice.
 
-    Errata: the note's Wishart noise (``variant=published``) is positive definite, so it never hides that B fell. The density
-    ratio of equations 8 to 11 holds where both densities are positive only; a neighbour's answer is impossible with probability 1
-    - exp(-ε'), whatever the dimension: δ is at least that in each of the J releases. Its other faults: ε' = √(ε/J) drops the
-    positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5), which ε'-DP = ε'²/2-zCDP would
-    repair; and the Gaussian A (equation 5) is not ε'-DP, as that theorem needs.
+    Errata: the note's Wishart noise (``variant=published``) is positive definite, so it cannot hide a decrease of B. The
+    density ratio of equations 8 to 11 holds only where both densities are positive. A neighbour's answer is impossible with
+    probability 1 - exp(-ε') in any dimension, so δ is at least that in each of the J releases. There are two more errors. ε' =
+    √(ε/J) drops the positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5); to use that
+    ε'-DP implies ε'²/2-zCDP would correct this. And the Gaussian A (equation 5) is not ε'-DP, which that theorem needs.
 
-    B~'s eigenvalues are raised to what noise alone makes of them, 2σ√(D/2). With ``variant=published``, ``composition`` says how
-    ε' follows from ε (the curves of their figure 1; ``advanced`` adds more noise than ``conventional`` while J < log(1/δ)).
+    The eigenvalues of B~ are raised to the size of the noise, 2σ√(D/2). With ``variant=published``, ``composition`` determines
+    how ε' follows from ε (the curves of the note's figure 1; ``advanced`` adds more noise than ``conventional`` while J <
+    log(1/δ)).
     """
 
     name: ClassVar[str] = "cdp_irls"
@@ -63,21 +64,21 @@ class ConcentratedIRLS(Mechanism):
     currency: ClassVar[Currency] = "zcdp"
 
     variant: Literal["sound", "published"] = option("sound", help="published: Wishart noise on X'SX, which is not private")
-    distribution: Distribution = option("gaussian", help="the noise: of both moments, or of X'Sy alone if published")
-    composition: Composition = option("cdp", help="if published: how a release's ε' follows from ε")
+    distribution: Distribution = option("gaussian", help="the noise: on both moments, or on X'Sy alone if published")
+    composition: Composition = option("cdp", help="if published: how the ε' of a release follows from ε")
     iterations: int = option(5, low=1, help="J; a model whose rows all weigh 1 takes one step")
-    kappa: float = option(5.0, low=0, open_low=True, help="κ: the largest weight of a row (the note's δ)")
+    kappa: float = option(5.0, low=0, open_low=True, help="κ: the largest weight of a row (δ in the note)")
 
     def counted(self) -> Currency:
         if self.variant == "sound":
             return "pure" if self.distribution == "laplace" else "zcdp"
-        return CURRENCIES[self.composition]
+        return PUBLISHED_CURRENCIES[self.composition]
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         if self.variant == "sound" and self.composition != "cdp":
             return f"composition={self.composition} belongs to variant=published"
         if self.variant == "published" and self.composition == "conventional" and self.distribution == "gaussian":
-            return "conventional composition is of pure ε, so it needs distribution=laplace"
+            return "conventional composition adds up pure ε, so it needs distribution=laplace"
         return None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
@@ -87,9 +88,9 @@ class ConcentratedIRLS(Mechanism):
         for _ in range(steps):
             moments = self._moments(curator, problem, weights)
             if self.variant == "published":
-                noisy, floor = step(curator, moments, self.distribution, self.composition, budget, steps), 0.0
+                noisy, floor = published_step(curator, moments, self.distribution, self.composition, budget, steps), 0.0
             else:
-                noisy, floor = self._step(curator, moments, budget.share(1 / steps))
+                noisy, floor = self._sound_step(curator, moments, budget.share(1 / steps))
             noisy = problem.regularised(noisy)
             indefinite |= ~noisy.positive_definite
             repaired |= noisy.spectrum[0][..., 0] < floor
@@ -97,15 +98,15 @@ class ConcentratedIRLS(Mechanism):
         return Fit(weights, np.where(repaired, REPAIRED, OK), {"not_positive_definite": indefinite})
 
     def _moments(self, curator: Curator, problem: Problem, weights: np.ndarray) -> WeightedMoments:
-        """What a step asks for: plain moments, or moments weighted by the residuals of the last fit."""
+        """Return the query of a step: plain moments, or moments weighted by the residuals of the last fit."""
         if problem.steady_weights:
             return WeightedMoments(curator.geometry)
         return WeightedMoments(
             curator.geometry, lambda residuals: problem.irls_weights(residuals, self.kappa), weights, self.kappa
         )
 
-    def _step(self, curator: Curator, moments: WeightedMoments, budget: Budget) -> tuple[Quadratic, float]:
-        """The noisy objective of each run, and the floor of its eigenvalues."""
+    def _sound_step(self, curator: Curator, moments: WeightedMoments, budget: Budget) -> tuple[Quadratic, float]:
+        """Return the noisy objective of each run, and the floor of its eigenvalues."""
         if self.distribution == "laplace":
             noise = laplace(moments.l1_bound, budget.epsilon, moments.proof)
             off_diagonal = math.sqrt(2) * moments.l1_bound / budget.epsilon

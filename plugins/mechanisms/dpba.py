@@ -1,4 +1,4 @@
-"""Differentiated privacy budget allocation."""
+"""The functional mechanism with separate budgets for quadratic and linear coefficients."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from dpbench.privacy.polynomial import Polynomial
 
 @dataclass(frozen=True)
 class BudgetAllocation(Mechanism):
-    """The functional mechanism with a budget for the quadratic coefficients and another for the linear ones.
+    """Run the functional mechanism with one budget for the quadratic coefficients and another for the linear ones.
 
-    Formula: the quadratic coefficients get Lap(b_q), the linear ones Lap(b_l). ``alpha=paper`` and ``alpha=<number>`` take Fang's
-    scales b_q = f1/(αε) and b_l = f2/((1 - α)ε), with f1 = 2D² and f2 = 4D for linear regression, D²/4 and 3D for logistic;
-    ``epsilon_1`` names the quadratic coefficients' part of ε outright, as the axis of their figures 3 and 4 does.
-    ``alpha=opt`` takes the scales of least expected damage whose joint cost is exactly ε.
+    Formula: the quadratic coefficients get Lap(b_q), the linear ones Lap(b_l). ``alpha=paper`` and ``alpha=<number>`` use Fang's
+    scales b_q = f1/(αε) and b_l = f2/((1 - α)ε), with f1 = 2D² and f2 = 4D for linear regression, D²/4 and 3D for logistic.
+    ``epsilon_1`` sets the quadratic coefficients' part of ε directly, like the axis of the paper's figures 3 and 4. ``alpha=opt``
+    uses the scales with the least expected damage among those whose joint cost is exactly ε.
 
     Guarantee: ε-DP for replace-one neighbours (Algorithm 1: two Laplace releases in sequence; ``opt``: one joint release, tight).
 
     Public: n and the bounds.
 
-    Cost: that of ``fm``, and a search for one number where ``alpha=opt``.
+    Cost: that of ``fm``; with ``alpha=opt`` also a search for one number.
 
     Reference: Fang et al. 2019, "Regression analysis with differential privacy preserving", IEEE Access 7, Algorithm 1.
 
-    Errata: the paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves next to nothing for the linear coefficients (α = 0.9996
-    at D = 13: they get 290 times FM's noise; logistic: α = 0.027 up to D = 12 and 0.979 from 13 on), so its figures cannot have
-    used it; it is kept as ``alpha=paper``. Its else-branch prints no β; the mirror image of the first one is meant. Algorithm 1
-    sets h without its minus sign, so a literal reading fits -w. Choosing ε₁ by the fit's own error, as figures 3 and 4 invite to,
-    would cost budget of its own.
+    Errata: the paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves almost nothing for the linear coefficients (α = 0.9996
+    at D = 13: they get 290 times the noise of FM; logistic: α = 0.027 up to D = 12 and 0.979 from 13 on). Its figures cannot
+    have used this α; it is available as ``alpha=paper``. The else-branch prints no β; this code uses the mirror image of the
+    first branch. Algorithm 1 sets h without its minus sign, so a literal reading fits -w. To choose ε₁ by the error of the fit,
+    as figures 3 and 4 suggest, would need a budget of its own.
     """
 
     name: ClassVar[str] = "dpba"
@@ -49,13 +49,13 @@ class BudgetAllocation(Mechanism):
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
 
     alpha: Literal["paper", "opt"] | float = option(
-        "opt", low=0, high=1, open_low=True, open_high=True, help="the quadratic coefficients' share of ε"
+        "opt", low=0, high=1, open_low=True, open_high=True, help="share of ε for the quadratic coefficients"
     )
-    beta: float | None = option(None, low=0, open_low=True, help="β of Algorithm 1, for alpha=paper; null is max(f1, f2)")
-    epsilon_1: float | None = option(None, low=0, open_low=True, help="the quadratic coefficients' part of ε, in place of alpha")
-    radius: float = option(1.0, low=0, open_low=True, help="for alpha=opt: a public guess of ‖w‖ (logistic: of half of it)")
-    ridge: float = option(4.0, low=0, help="multiples of the quadratic noise's std")
-    repair: Repair = option("trim", help="what is done to eigenvalues that are not positive")
+    beta: float | None = option(None, low=0, open_low=True, help="β of Algorithm 1, for alpha=paper; null: max(f1, f2)")
+    epsilon_1: float | None = option(None, low=0, open_low=True, help="the quadratic coefficients' part of ε, instead of alpha")
+    radius: float = option(1.0, low=0, open_low=True, help="for alpha=opt: a public guess of ‖w‖ (logistic: of ‖w‖/2)")
+    ridge: float = option(4.0, low=0, help="multiples of the std of the quadratic noise")
+    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive")
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         objective = problem.polynomial()
@@ -65,7 +65,7 @@ class BudgetAllocation(Mechanism):
         return minimise(problem, objective, coefficients, noise, self.ridge, self.repair)
 
     def _split(self, objective: Polynomial, budget: Budget) -> Noise:
-        """Fang et al. 2019, Algorithm 1, lines 10 to 19."""
+        """Return the noise of Fang et al. 2019, Algorithm 1, lines 10 to 19."""
         first, second = block_sensitivities(objective)
         alpha = self._alpha(first, second, budget)
         scales = objective.scales(first / (alpha * budget.epsilon), second / ((1 - alpha) * budget.epsilon))
@@ -91,12 +91,15 @@ class BudgetAllocation(Mechanism):
         return share if first > second else 1 - share
 
     def _optimal(self, objective: Polynomial, budget: Budget) -> Noise:
-        """The scales (r t, t) of least damage whose joint supremum is ε: it is sup(r, 1)/t, so only r is searched for.
+        """Return the noise with the least damage among those whose joint cost is exactly ε.
 
-        The damage is the mean square of half the noise's gradient, N w + e/2, over w of norm R: the variances of N are 2 b_q²
-        on the diagonal and a quarter of that off it, so it is 2 (R² (D + 3)/4 · b_q² + D/4 · b_l²) whatever the loss
-        (ALGORITHMS 6.4). The loss enters through R: its natural unit is σ/(2κ), the weight at which one feature alone that is
-        always ±1 has used up the largest slope σ: 1 for linear regression, 2 for logistic.
+        The scales are (r t, t) for a ratio r. Their cost is sup(r, 1)/t, so t follows from r, and only r is searched for.
+
+        The damage is the mean square of half the gradient of the noise, N w + e/2, over w of norm R. The entries of N have
+        variance 2 b_q² on the diagonal and a quarter of that elsewhere, so the damage is 2 (R² (D + 3)/4 · b_q² + D/4 · b_l²)
+        for any loss. The loss enters through R. Its natural unit is σ/(2κ), where σ is the largest slope and κ the curvature:
+        the weight at which a single feature that is always ±1 reaches the largest slope. It is 1 for linear regression and 2
+        for logistic.
         """
         from scipy.optimize import minimize_scalar
 
@@ -120,7 +123,7 @@ class BudgetAllocation(Mechanism):
 
 
 def block_sensitivities(objective: Polynomial) -> tuple[float, float]:
-    """f1 and f2 as Fang et al. print them: 2D² and 4D (linear), D²/4 and 3D (logistic)."""
+    """Return f1 and f2 as Fang et al. print them: 2D² and 4D (linear), D²/4 and 3D (logistic)."""
     size = objective.geometry.dimension
     return 2 * objective.loss.curvature * size**2, 2 * objective.loss.printed_slope * size
 

@@ -1,4 +1,4 @@
-"""The noisy histogram of Lei's differentially private M-estimators."""
+"""A regression on a noisy histogram: Lei's differentially private M-estimators."""
 
 from __future__ import annotations
 
@@ -25,102 +25,105 @@ from dpbench.privacy.noise import Noise, laplace
 
 @dataclass(frozen=True)
 class NoisyHistogram(Mechanism):
-    """A regression on a noisy histogram of the whole table: Laplace noise on every cell, then a fit weighted by the counts.
+    """Fit the model to a noisy histogram of the whole table: Laplace noise on every bin, then a fit weighted by the counts.
 
-    Formula: features and target are divided into cells of side h, as a fraction of the declared ranges; each count gets Lap(2/ε),
-    and the model is fitted to the cells' centres. ``bandwidth=lei``: h = (√(log n)/n)^(1/(1 + D'/2)) for D' attributes, the
-    target included, and K = ⌈1/h⌉ bins of each; ``d+1``: the exponent 1/(D' + 1) that is quoted instead at times; a number: K
-    itself. Noisy counts are clipped at 0 (``clip``), kept where they reach log(n)/ε (``threshold``), or taken as they are
-    (``raw``: unbiased moments, eigenvalues floored at what noise alone makes of them; only for losses that moments determine).
+    Formula: features and target are divided into bins of side h, a fraction of the declared ranges. Each count gets Lap(2/ε), and
+    the model is fitted to the centres of the bins. ``bandwidth=lei`` uses h = (√(log n)/n)^(1/(1 + D'/2)) for D' attributes,
+    including the target, and K = ⌈1/h⌉ bins per attribute. ``d+1`` uses the exponent 1/(D' + 1), which some papers quote instead.
+    A number is K itself. ``counts=clip`` clips noisy counts at 0, ``threshold`` drops those below log(n)/ε, and ``raw`` uses them
+    as they are: it fits unbiased moments whose eigenvalues are raised to the size of the noise, and only suits losses that the
+    moments determine.
 
-    Guarantee: ε-DP for replace-one neighbours: a replaced row moves two counts by one.
+    Guarantee: ε-DP for replace-one neighbours: a replaced row changes two counts by one.
 
-    Public: n, the bounds, the levels of attributes that have few, and the cells.
+    Public: n, the bounds, the levels of attributes with few levels, and the bins.
 
-    Cost: cells are drawn in blocks of 260,000, a run at a time. 250 runs of 10⁵ cells take 0.7 s for linear models, of 10⁶
-    cells 8 s, in under 100 MB. Other models keep the cells of one run that weigh anything, 0.25 GB for 10⁶ cells of 14 columns,
-    and cost what their fit of so many rows costs: 250 runs of 5·10⁵ cells take 15 s for logistic, a minute for robust regression.
+    Cost: bins are drawn in blocks of 260,000, one run at a time. For linear models 250 runs take 0.7 s with 10⁵ bins and 8 s with
+    10⁶, in less than 100 MB. Other models hold the bins of one run with positive weight, 0.25 GB for 10⁶ bins of 14 columns, and
+    add the cost of their fit to as many rows: 250 runs of 5·10⁵ bins take 15 s for logistic and a minute for robust regression.
 
-    Reference: Lei 2011, "Differentially private M-estimators", NIPS. The full paper was not at hand: counts and bandwidth are
-    settled as said here.
+    Reference: Lei 2011, "Differentially private M-estimators", NIPS. The full paper was not available; counts and bandwidth are
+    chosen as described here.
 
-    Errata: there, with Lap(1/ε), a row is added or removed; here one is replaced. Clipping leaves 1/ε pseudo-rows in every empty
-    cell, uniformly spread: useless where there are many more cells than nε, which is what the functional mechanism's figures
-    show of it.
+    Errata: the paper uses Lap(1/ε) for neighbours that add or remove a row; here neighbours replace one. Clipping leaves 1/ε
+    pseudo-rows in every empty bin, spread evenly. The result is useless with many more bins than nε, as in the figures of the
+    functional mechanism's paper.
 
-    Attributes of at most K public levels have a cell for each, one-hot groups one for each level and one for none. K is
-    lowered until at most ``cells`` are left, and recorded (``health/bins``, ``health/cells``).
+    Attributes with at most K public levels have a bin for each level, one-hot groups one for each level and one for "no level".
+    K is lowered until there are at most ``cells`` bins, and recorded together with their number (``health/bins``,
+    ``health/cells``).
     """
 
     name: ClassVar[str] = "dpme"
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
 
-    bandwidth: Literal["lei", "d+1"] | int = option("lei", low=2, high=10_000, help="bins of each attribute, or the rule for it")
-    counts: Literal["clip", "raw", "threshold"] = option("clip", help="what is done to negative and to small counts")
-    cells: int = option(1_000_000, low=4, high=100_000_000, help="the most cells: fewer bins are taken until they suffice")
+    bandwidth: Literal["lei", "d+1"] | int = option("lei", low=2, high=10_000, help="bins per attribute, or the rule for them")
+    counts: Literal["clip", "raw", "threshold"] = option("clip", help="what happens to negative and to small counts")
+    cells: int = option(1_000_000, low=4, high=100_000_000, help="largest number of bins; attributes get fewer bins to meet it")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         if geometry.scaling != "box":
-            return "its cells divide the declared ranges, so dataset.scaling must be box"
+            return "its bins divide the declared ranges, so dataset.scaling must be box"
         if self.counts == "raw" and ("polynomial" not in model.provides or "truncation" in model.provides):
             return "counts=raw leaves negative weights, which only a quadratic loss can take"
-        least = Binning(geometry, 2).size
-        if least > self.cells:
-            return f"two bins an attribute make {spell_count(least)} cells, above mechanism.cells={self.cells:,}"
+        smallest = Binning(geometry, 2).size
+        if smallest > self.cells:
+            return f"two bins per attribute make {spell_count(smallest)} bins, above mechanism.cells={self.cells:,}"
         return None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        n = max(float(curator.n.min()), 2.0)  # folds may differ by a row: all runs of a fit have one grid
-        grid = Binning.within(curator.geometry, self.bins(curator.geometry, n), self.cells)
+        n = max(float(curator.n.min()), 2.0)  # folds may differ by a row, and all runs of a fit have the same bins
+        binning = Binning.within(curator.geometry, self.bins(curator.geometry, n), self.cells)
         noise = laplace(L1_SENSITIVITY, budget.epsilon, PROOF)
-        scan = curator.scan(Histogram(grid), noise, grid.step)
-        least = math.log(n) / budget.epsilon if self.counts == "threshold" else 0.0
-        return replace(
-            self._fitted(problem, grid, scan, noise, least), notes={"bins": grid.bins_per_attribute, "cells": float(grid.size)}
-        )
+        scan = curator.scan(Histogram(binning), noise, binning.step)
+        threshold = math.log(n) / budget.epsilon if self.counts == "threshold" else 0.0
+        fit = self._fit_bins(problem, binning, scan, noise, threshold)
+        return replace(fit, notes={"bins": binning.bins_per_attribute, "cells": float(binning.size)})
 
     def bins(self, geometry: Geometry, n: float) -> int:
-        """K before the cap."""
+        """Return K before the limit on the number of bins."""
         if isinstance(self.bandwidth, int):
             return self.bandwidth
         axes = len(Binning(geometry, 2).axes)
         exponent = 1 / (1 + axes / 2) if self.bandwidth == "lei" else 1 / (1 + axes)
         return max(math.ceil(math.pow(n / math.sqrt(math.log(n)), exponent)), 2)
 
-    def _fitted(self, problem: Problem, grid: Binning, scan: Scan, noise: Noise, least: float) -> Fit:
+    def _fit_bins(self, problem: Problem, binning: Binning, scan: Scan, noise: Noise, threshold: float) -> Fit:
         runs = range(len(problem.n))
         if not moments_suffice(problem):
-            return fit_cells(problem, (_kept(grid, scan, run, least) for run in runs))
+            return fit_cells(problem, (_weighted_bins(binning, scan, run, threshold) for run in runs))
         gram = np.zeros((len(runs), problem.geometry.features + 2, problem.geometry.features + 2))
         for run in runs:
             for start, counts in scan.blocks(run):
-                gram[run] += grid.gram(start, counts if self.counts == "raw" else _weights(counts, least))
-        return fit_unbiased(problem, gram, _floor(problem, grid, noise)) if self.counts == "raw" else fit_moments(problem, gram)
+                gram[run] += binning.gram(start, counts if self.counts == "raw" else _weights(counts, threshold))
+        if self.counts == "raw":
+            return fit_unbiased(problem, gram, _noise_floor(problem, binning, noise))
+        return fit_moments(problem, gram)
 
 
-def _weights(counts: np.ndarray, least: float) -> np.ndarray:
-    """Counts that reach the threshold, in place; at 0, those that are positive."""
-    counts[counts < least] = 0
+def _weights(counts: np.ndarray, threshold: float) -> np.ndarray:
+    """Set the counts below the threshold to 0, in place. A threshold of 0 clips negative counts."""
+    counts[counts < threshold] = 0
     return counts
 
 
-def _kept(grid: Binning, scan: Scan, run: int, least: float) -> tuple[Rows, np.ndarray]:
-    """One run's cells of positive weight."""
-    cells, weights = [], []
+def _weighted_bins(binning: Binning, scan: Scan, run: int, threshold: float) -> tuple[Rows, np.ndarray]:
+    """Return the centres of one run's bins with positive weight, and their weights."""
+    indices, weights = [], []
     for start, counts in scan.blocks(run):
-        at = np.flatnonzero(_weights(counts, least) > 0)
-        cells.append(start + at)
-        weights.append(counts[at])
-    return grid.centres(np.concatenate(cells)[:, None]), np.concatenate(weights)
+        positive = np.flatnonzero(_weights(counts, threshold) > 0)
+        indices.append(start + positive)
+        weights.append(counts[positive])
+    return binning.centres(np.concatenate(indices)[:, None]), np.concatenate(weights)
 
 
-def _floor(problem: Problem, grid: Binning, noise: Noise) -> np.ndarray:
-    """What noise alone makes of M's eigenvalues: about 2 std √D, for the largest std of an entry off the diagonal."""
-    squares = [float(np.square(axis.centres).mean(axis=0).max()) for axis in grid.axes[:-1]]
+def _noise_floor(problem: Problem, binning: Binning, noise: Noise) -> np.ndarray:
+    """Return the size of M's eigenvalues from noise alone: about 2 std √D, with the largest std outside the diagonal."""
+    squares = [float(np.square(axis.centres).mean(axis=0).max()) for axis in binning.axes[:-1]]
     largest = np.sort([*squares, *[1.0] * problem.geometry.intercept])[-2:]
     assert problem.loss is not None
-    spread = problem.loss.curvature * np.sqrt(noise.law.variance(noise.scale[:, 0]) * grid.size * largest.prod())
+    spread = problem.loss.curvature * np.sqrt(noise.law.variance(noise.scale[:, 0]) * binning.size * largest.prod())
     return np.broadcast_to(2 * spread * np.sqrt(problem.geometry.dimension), problem.n.shape)
 
 

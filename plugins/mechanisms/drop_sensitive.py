@@ -18,7 +18,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.registry.lookup import registry
 
-from .dpc import not_sensitive, sensitive_attributes
+from .._sensitive import lacks_sensitive
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class DropSensitive(Mechanism):
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         base = self._base()
-        if reason := not_sensitive(self.sensitive, geometry):
+        if reason := lacks_sensitive(self.sensitive, geometry, "mechanism.sensitive=[...]"):
             return reason
-        rest = geometry.without(sensitive_attributes(self.sensitive, geometry))
+        rest = geometry.without(self.sensitive or geometry.sensitive)
         if not rest.features:
             return "no attribute is left"
         reason = base.unsupported(model, rest)
@@ -60,7 +60,7 @@ class DropSensitive(Mechanism):
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         geometry = curator.geometry
-        named = sensitive_attributes(self.sensitive, geometry)
+        named = self.sensitive or geometry.sensitive
         narrow = curator.without(named)
         fit = self._base().fit(narrow, problem.on(narrow.geometry), budget)
         kept = np.ones(geometry.dimension, dtype=bool)

@@ -1,4 +1,4 @@
-"""Filter-priority: a sparse noisy histogram of a domain too large to enumerate."""
+"""Filter-priority: a sparse noisy histogram over a domain that is too large to enumerate."""
 
 from __future__ import annotations
 
@@ -20,38 +20,40 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import geometric
 from dpbench.privacy.sparse_histogram import MAX_EXPECTED_SURVIVORS, expected_survivors, smallest_threshold
 
-LARGEST = 200_000
-"""The size when nothing is said, for tables of more rows."""
+MAX_DEFAULT_SIZE = 200_000
+"""The default size of a summary is n, and at most this."""
 
 
 @dataclass(frozen=True)
 class FilterPriority(Mechanism):
-    """A regression on a short summary of a noisy histogram: cells that reach a threshold, sampled by priority.
+    """Fit the model to a short summary of a noisy histogram: bins that reach a threshold, sampled by priority.
 
-    Formula: every cell's count gets two-sided geometric noise, P[X = x] = (1 - α)/(1 + α) α^|x| with α = exp(-ε/2); those of at
-    least θ are kept, and of these the ``size`` with the largest priorities v/u, u uniform on (0, 1], weigh max(v, τ), where τ is
-    the next priority. The model is fitted to the centres with these weights.
+    Formula: the count of every bin gets two-sided geometric noise, P[X = x] = (1 - α)/(1 + α) α^|x| with α = exp(-ε/2). Noisy
+    counts v of at least θ survive. Their priorities are v/u with u uniform on (0, 1]. The ``size`` bins with the largest
+    priorities form the summary, with weights max(v, τ), where τ is the next priority. The model is fitted to the centres of these
+    bins with these weights.
 
-    Guarantee: ε-DP for replace-one neighbours: a replaced row moves two counts by one, and the summary is made of the noisy
-    counts alone. Which cells were empty, and how many, is not said.
+    Guarantee: ε-DP for replace-one neighbours: a replaced row changes two counts by one, and the summary depends on the noisy
+    counts alone. It reveals neither which bins were empty nor how many.
 
-    Public: n, the bounds, the levels of attributes that have few, the cells, θ and ``size``.
+    Public: n, the bounds, the levels of attributes with few levels, the bins, θ and ``size``.
 
-    Cost: a sort of the rows and of the summary for each run; 250 runs take 0.3 s on 4,898 rows of 11 features and 25 s on
-    370,000 of 13 for linear models, one run at a time in 0.2 GB. Other models cost what their fit of ``size`` rows costs.
+    Cost: for each run a sort of the rows and of the summary. For linear models, 250 runs take 0.3 s on 4,898 rows of 11 features
+    and 25 s on 370,000 rows of 13, one run at a time in 0.2 GB. Other models add the cost of their fit to ``size`` rows.
 
     Reference: Cormode et al. 2012, "Differentially private summaries for sparse data", ICDT.
 
-    Errata: there, with exp(-ε), a row is added or removed; here one is replaced. Their size follows the number of cells in use,
-    which is private: here it is n, at most 200,000.
+    Errata: the paper uses exp(-ε) for neighbours that add or remove a row; here neighbours replace one. The paper's size follows
+    the number of occupied bins, which is private; here it is n, and at most 200,000.
 
-    The law is drawn exactly without visiting the m cells: of those that are empty a binomial number survives, each with p =
-    α^θ/(1 + α), anywhere among them, with θ and a one-sided geometric draw for a count. Where p < 10⁻⁸ the number of survivors is
-    Poisson, p away from binomial in total variation.
+    The law is drawn exactly, without visiting all m bins. Of the empty bins a binomial number survives, each with probability p =
+    α^θ/(1 + α). Their positions are uniform, and their counts are θ plus a one-sided geometric draw. For p < 10⁻⁸ the number
+    of survivors is Poisson, which differs from binomial by at most p in total variation.
 
-    ``threshold`` is, when nothing is said, the smallest θ that at most ``size`` empty cells are expected to reach, m p <= size: a
-    public number, recorded (``health/threshold``, ``health/size``, ``health/cells``). Attributes of at most ``bins`` public
-    levels have a cell for each, one-hot groups one for each level and one for none, others ``bins`` equal bins.
+    By default ``threshold`` is the smallest θ that at most ``size`` empty bins are expected to reach, m p <= size. It is a
+    public number and recorded (``health/threshold``, ``health/size``, ``health/cells``, the number of bins). Attributes with at
+    most ``bins`` public levels have a bin for each level, one-hot groups one for each level and one for "no level", and other
+    attributes ``bins`` equal bins.
     """
 
     name: ClassVar[str] = "fp"
@@ -59,27 +61,27 @@ class FilterPriority(Mechanism):
     needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
 
     bins: int = option(8, low=2, high=10_000, help="equal bins of each continuous attribute")
-    threshold: int | None = option(None, low=1, help="θ; null: the least that at most `size` empty cells are expected to reach")
-    size: int | None = option(None, low=1, high=MAX_EXPECTED_SURVIVORS, help="cells of the summary; null: n, at most 200,000")
+    threshold: int | None = option(None, low=1, help="θ; null: the smallest that at most `size` empty bins are expected to reach")
+    size: int | None = option(None, low=1, high=MAX_EXPECTED_SURVIVORS, help="bins of the summary; null: n, at most 200,000")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        return None if geometry.scaling == "box" else "its cells divide the declared ranges, so dataset.scaling must be box"
+        return None if geometry.scaling == "box" else "its bins divide the declared ranges, so dataset.scaling must be box"
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        grid = Binning(curator.geometry, self.bins)
+        binning = Binning(curator.geometry, self.bins)
         noise = geometric(L1_SENSITIVITY, budget.epsilon, PROOF)
         scale = float(noise.scale[0, 0])
-        size = self.size or min(int(curator.n.min()), LARGEST)  # folds may differ by a row
-        threshold = self.threshold or smallest_threshold(grid.size, scale, size)
-        expected = expected_survivors(grid.size, threshold, scale)
+        size = self.size or min(int(curator.n.min()), MAX_DEFAULT_SIZE)  # folds may differ by a row
+        threshold = self.threshold or smallest_threshold(binning.size, scale, size)
+        expected = expected_survivors(binning.size, threshold, scale)
         if expected > MAX_EXPECTED_SURVIVORS:
             raise Refused(
-                f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty cells through. "
+                f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty bins through. "
                 f"At most {MAX_EXPECTED_SURVIVORS:,} can be held."
             )
-        summaries = curator.sparse(Histogram(grid), noise, threshold, size)
-        fit = fit_cells(problem, ((grid.centres(summary.index), summary.counts) for summary in summaries))
-        return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(grid.size, 10**300))})
+        summaries = curator.sparse(Histogram(binning), noise, threshold, size)
+        fit = fit_cells(problem, ((binning.centres(summary.index), summary.counts) for summary in summaries))
+        return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(binning.size, 10**300))})
 
 
 @hookimpl

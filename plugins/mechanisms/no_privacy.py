@@ -1,4 +1,4 @@
-"""The non-private fit, as a mechanism like any other."""
+"""The non-private fit as a mechanism: the baseline of every comparison."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dpbench.privacy.ledger import Budget
 
 @dataclass(frozen=True)
 class NoPrivacy(Mechanism):
-    """The exact fit: the best the model can do, with no protection at all.
+    """Release the exact fit: the best result of the model, without any protection.
 
     Formula: the minimiser of the model's own objective.
 
-    Guarantee: none. The weights are a function of the private rows; the ledger says so, and rankings leave it out.
+    Guarantee: none. The weights are a function of the private rows. The ledger says so, and rankings exclude it.
 
     Public: nothing is protected.
 
     Cost: that of the model's exact fit.
 
-    Reference: none; the baseline of every paper named here.
+    Reference: none; it is the baseline of all papers named here.
     """
 
     name: ClassVar[str] = "no_privacy"

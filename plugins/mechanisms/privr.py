@@ -19,49 +19,51 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, laplace
 from dpbench.privacy.query import Query
 
-FIRST = 0.9
-"""The part of the relevance share that fits the first weights; the rest asks how much each feature contributes."""
-CONTRAST = 4.0
-"""How much more of the budget a relevant feature gets under ``rule=threshold``."""
+FIRST_FIT_SHARE = 0.9
+"""The share of the relevance budget for the first weights. The rest pays for the relevance of each feature by these weights."""
+RELEVANT_BETA = 4.0
+"""β of a relevant feature with ``rule=threshold``; the other features have 1."""
 
 
 @dataclass(frozen=True)
 class RelevanceAllocation(Mechanism):
-    """PrivR-style: the functional mechanism with less noise where a feature matters for the prediction.
+    """Run the functional mechanism with less noise on features that matter for the prediction (in the style of PrivR).
 
-    Formula: 1. w⁰: tight FM with 0.9 ρε. 2. R_j: the mean over rows of |x_j w⁰_j| / sum_k |x_k w⁰_k|, with Lap(2 / (0.1 ρε)) on
-    the sum, clipped at 0. 3. β_j = D R_j / sum R, at least ``floor``, made 1 on average (``proportional``), or 4 against 1 where
-    R_j >= 1/D (``threshold``). 4. With q_j = sqrt(β_j), the coefficient of w_j w_l gets Lap(b / (q_j q_l)), that of w_j Lap(b
-    / q_j). 5. Ridge and repair act on u, w_j = q_j u_j, where the noise is even.
+    Formula: 1. w⁰ is the result of tight FM with 0.9 ρε. 2. R_j is the mean over rows of |x_j w⁰_j| / sum_k |x_k w⁰_k|, with
+    Lap(2 / (0.1 ρε)) on the sum, clipped at 0. 3. With ``proportional``, β_j = D R_j / sum R, at least ``floor``; with
+    ``threshold``, β_j is 4 if R_j >= 1/D and 1 otherwise. Both are then scaled to a mean of 1. 4. With q_j = sqrt(β_j), the
+    coefficient of w_j w_l gets Lap(b / (q_j q_l)), that of w_j Lap(b / q_j). 5. Ridge and repair act on u, where w_j = q_j u_j,
+    because the noise is even there.
 
     Guarantee: ε-DP for replace-one neighbours: 0.9 ρε + 0.1 ρε + (1 - ρ)ε = ε.
 
     Public: n and the bounds.
 
-    Cost: step 2 depends on each run's w⁰, so it passes over each run's own rows (in chunks): 250 runs × n rows, once an ε.
+    Cost: step 2 depends on the w⁰ of each run, so for each ε it passes over the rows of every run in chunks: 250 runs × n rows.
 
-    Reference: after Gong et al. 2019, Knowledge-Based Systems 173, of which only the abstract and introduction were at hand: that
-    noise follows relevance is theirs, everything numbered above is our construction.
+    Reference: after Gong et al. 2019, Knowledge-Based Systems 173, of which only the abstract and the introduction were
+    available. The idea that noise follows relevance is theirs; the numbered steps above are our construction.
 
-    Errata: published relevances of this family (Phan et al. 2017 and their program) come from a non-private fit on the same rows
-    and data-dependent ranges, which no ε pays for; whether PrivR's do is not known.
+    Errata: published relevances of this family (Phan et al. 2017 and their program) use a non-private fit on the same rows and
+    data-dependent ranges, which no ε pays for. It is not known whether PrivR does the same.
 
-    Proof: step 1 is FM. In step 2 a row adds nonnegative numbers that sum to one (or to zero, where all its scores are zero), so
-    replacing it moves the sum by at most 2 in L1; w⁰ is public by then. Step 4 divides changes by b / (q_j q_l) and b / q_j, so
-    it is FM on the features q_j x_j: b = Δ(q) / ((1 - ρ)ε), with Δ(q) the supremum of the rescaled objective's change, (sum q_j +
-    1)² for linear regression in the box, (sum q_j + 2)²/8 for logistic regression, and proven for one-hot groups, the ball and an
-    intercept as well (docs/sensitivities.md). With equal relevance (β = 1) step 4 is ``fm sensitivity=tight`` at (1 - ρ)ε.
+    Proof: step 1 is FM. In step 2 a row adds nonnegative numbers that sum to one (or to zero, if all its scores are zero), so
+    replacing it changes the sum by at most 2 in L1; w⁰ is public by then. Step 4 divides changes by b / (q_j q_l) and b / q_j,
+    so it is FM on the features q_j x_j: b = Δ(q) / ((1 - ρ)ε), where Δ(q) is the supremum of the change of the rescaled
+    objective. It is (sum q_j + 1)² for linear regression in the box and (sum q_j + 2)²/8 for logistic regression, and also
+    proven for one-hot groups, the ball and an intercept (docs/sensitivities.md). With equal relevance (β = 1) step 4 is ``fm
+    sensitivity=tight`` at (1 - ρ)ε.
     """
 
     name: ClassVar[str] = "privr"
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
 
-    rho: float = option(0.3, low=0, high=1, open_low=True, open_high=True, help="the share of ε that finds the relevance")
-    rule: Literal["proportional", "threshold"] = option("proportional", help="how relevance becomes a share of the budget")
-    floor: float = option(0.1, low=0, high=1, open_low=True, help="the smallest β before the mean is made 1 (proportional)")
+    rho: float = option(0.3, low=0, high=1, open_low=True, open_high=True, help="share of ε for measuring the relevance")
+    rule: Literal["proportional", "threshold"] = option("proportional", help="how relevance becomes β")
+    floor: float = option(0.1, low=0, high=1, open_low=True, help="smallest β before scaling to a mean of 1 (proportional)")
     ridge: float = option(4.0, low=0, help="multiples of the noise's std")
-    repair: Repair = option("trim", help="what is done to eigenvalues that are not positive")
+    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive")
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         objective = problem.polynomial()
@@ -74,15 +76,15 @@ class RelevanceAllocation(Mechanism):
         return minimise(problem, objective, coefficients, noise, self.ridge, self.repair, columns=columns)
 
     def _relevance(self, curator: Curator, problem: Problem, budget: Budget) -> np.ndarray:
-        """Each coefficient's noisy relevance, not negative: (runs, D)."""
+        """Return the noisy relevance of each coefficient, clipped at 0: (runs, D)."""
         objective = replace(problem.polynomial(), name="relevance objective")
-        noise = laplace(objective.l1_bound("tight"), FIRST * budget.epsilon, objective.proof("tight"))
+        noise = laplace(objective.l1_bound("tight"), FIRST_FIT_SHARE * budget.epsilon, objective.proof("tight"))
         fit = minimise(problem, objective, curator.release(objective, noise), noise, self.ridge, self.repair)
-        noise = laplace(2.0, (1 - FIRST) * budget.epsilon, "a row adds nonnegative shares that sum to one, or to zero")
+        noise = laplace(2.0, (1 - FIRST_FIT_SHARE) * budget.epsilon, "a row adds nonnegative shares that sum to one, or to zero")
         return np.asarray(np.maximum(curator.release(Relevance(fit.weights), noise) / curator.n[:, None], 0.0))
 
     def _shares(self, relevance: np.ndarray) -> np.ndarray:
-        """β of each coefficient, 1 on average: (runs, D)."""
+        """Return β of each coefficient, with a mean of 1 in each run: (runs, D)."""
         beta = _RULES[self.rule](relevance, self.floor)
         return np.asarray(beta / beta.mean(axis=1, keepdims=True))
 
@@ -94,14 +96,14 @@ def _proportional(relevance: np.ndarray, floor: float) -> np.ndarray:
 
 
 def _threshold(relevance: np.ndarray, floor: float) -> np.ndarray:
-    return np.where(relevance >= 1 / relevance.shape[1], CONTRAST, 1.0)
+    return np.where(relevance >= 1 / relevance.shape[1], RELEVANT_BETA, 1.0)
 
 
 _RULES = {"proportional": _proportional, "threshold": _threshold}
 
 
 class Relevance(Query):
-    """The summed relevance shares |x_j w_j| / sum_k |x_k w_k| of each run's rows, by that run's weights."""
+    """The sum over rows of the relevance shares |x_j w_j| / sum_k |x_k w_k|, by the weights of each run."""
 
     name = "relevance"
     state: np.ndarray

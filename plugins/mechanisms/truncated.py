@@ -1,4 +1,4 @@
-"""The minimiser of the truncated objective, without noise."""
+"""The exact minimiser of the truncated objective: a baseline without noise."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from dpbench.privacy.ledger import Budget
 
 @dataclass(frozen=True)
 class Truncated(Mechanism):
-    """The loss cut off at order 2 and minimised exactly: what truncation costs before any noise.
+    """Truncate the loss at order 2 and minimise it exactly: the error of the truncation, before any noise.
 
     Formula: for logistic regression the minimiser of sum of (½ - y) x'w + (x'w)²/8 is 4 (X'X)⁻¹ X'(y - ½), four times least
-    squares on y - ½, so that it classifies as linear regression does.
+    squares on y - ½, so it predicts the same classes as linear regression.
 
-    Guarantee: none; it is the limit of ``fm`` as ε grows, as ``no_privacy`` is for models whose loss is a polynomial.
+    Guarantee: none. It is the limit of ``fm`` as ε grows, like ``no_privacy`` for models whose loss is a polynomial.
 
     Public: nothing is protected.
 
-    Cost: one D × D system a run, from sums that every mechanism shares.
+    Cost: one D × D system per run, from sums that all mechanisms share.
 
     Reference: Zhang et al. 2012, PVLDB 5(11), section 5.2 ("Truncated" in their figures).
 
-    Errata: the paper bounds the error of the truncation by 0.015 a row; both tails count, so it is 0.030, and only where
-    |x'w| <= 1, which nothing enforces.
+    Errata: the paper bounds the truncation error by 0.015 per row. Both tails count, so the bound is 0.030, and it holds only
+    while |x'w| <= 1, which nothing enforces.
     """
 
     name: ClassVar[str] = "truncated"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
-from dpbench.plugins.attacks._attribute import Attribute, attribute_name, missing_attribute
+from dpbench.plugins.attacks._attribute import Attribute
 
 
 @pytest.fixture(params=["box", "ball"])
@@ -56,16 +52,3 @@ def test_the_candidate_of_a_row_has_the_values_of_the_row(name: str, people: Row
     attribute = Attribute.of(name, people.geometry, bins=16)
     values = attribute.values[attribute.candidates(people)]
     np.testing.assert_allclose(values, people.z[:, 1 + attribute.features], atol=2.0**-15)
-
-
-def test_the_first_sensitive_attribute_is_the_default(geometry: Callable[..., Geometry]) -> None:
-    table = replace(geometry(3), sensitive=("x1", "x2"))
-    assert attribute_name("", table) == "x1"
-    assert attribute_name("x0", table) == "x0"
-    assert missing_attribute("x0", table) is None
-
-
-def test_a_missing_attribute_is_explained(geometry: Callable[..., Geometry]) -> None:
-    table = geometry(2)
-    assert str(missing_attribute("", table)).startswith("the dataset declares no sensitive attribute. Name one with")
-    assert str(missing_attribute("x3", table)).startswith("the table has no attribute named 'x3'.")

@@ -180,7 +180,7 @@ def test_what_it_cannot_hold_is_refused_in_a_sentence(rows, make, curate, geomet
     assert "dataset.scaling must be box" in make("mechanism", "fp").unsupported(built, geometry(3, scaling="ball"))
     assert make("mechanism", "fp").unsupported(built, geometry(2_000)) is None
     g = geometry(20, intercept=True)
-    with pytest.raises(Refused, match=r"mechanism\.threshold=2 of fp lets .* empty cells through\. At most 5,000,000"):
+    with pytest.raises(Refused, match=r"mechanism\.threshold=2 of fp lets .* empty bins through\. At most 5,000,000"):
         fitted(make, curate, Rows(np.zeros((30, 22)), g), built, 1.0, threshold=2)
     for option in ("threshold", "size", "bins"):
         with pytest.raises(Refused, match=f"The '{option}' option of fp must be"):

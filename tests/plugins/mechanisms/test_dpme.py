@@ -185,7 +185,7 @@ def test_cells_beyond_the_cap_are_coarsened_and_the_bins_recorded(make) -> None:
 def test_what_has_no_grid_is_pruned_with_a_sentence(make, geometry) -> None:
     mechanism, model = make("mechanism", "dpme"), make("model", "linear")
     assert "dataset.scaling must be box" in mechanism.unsupported(model, geometry(3, scaling="ball"))
-    assert "make 2,097,152 cells, above mechanism.cells=1,000,000" in mechanism.unsupported(model, geometry(20))
+    assert "make 2,097,152 bins, above mechanism.cells=1,000,000" in mechanism.unsupported(model, geometry(20))
     assert "more than 10^361 cells" in mechanism.unsupported(model, geometry(1_200))
     assert mechanism.unsupported(model, geometry(18)) is None
     for option, value in (("bandwidth", 1), ("bandwidth", "d"), ("counts", "none"), ("cells", 3)):
