@@ -15,17 +15,13 @@ from scipy import optimize, stats
 
 from dpbench.accounting.composition import epsilon_of_zcdp
 from dpbench.accounting.costs import Pure, Zcdp
-from dpbench.cells.cell import Cell, ComponentChoice, Settings
-from dpbench.cells.work_unit import Unit, run_unit
-from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale, truncate
-from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM_RATE = 1e-6
 SOUND = [{"distribution": distribution} for distribution in ("gaussian", "laplace")]
 PUBLISHED: list[dict[str, Any]] = [
     {"variant": "published", "distribution": distribution, "composition": composition}
@@ -150,23 +146,22 @@ def test_every_released_number_has_the_noise_of_its_place(scaling, model, geomet
     for answer, other in zip(curator.tape, pure.tape, strict=True):
         scores = np.square(answer.noisy - answer.exact).sum(axis=0) / np.where(diagonal, sigma**2, sigma**2 / 2)
         tail = 2 * np.minimum(stats.chi2.cdf(scores, runs), stats.chi2.sf(scores, runs))
-        assert tail.min() > FALSE_ALARM / (2 * steps * len(scores))
+        assert tail.min() > FALSE_ALARM_RATE / (2 * steps * len(scores))
         scores = 2 * np.abs(other.noisy - other.exact).sum(axis=0) / (float(other.noise.sensitivity) * steps / epsilon)
         tail = 2 * np.minimum(stats.chi2.cdf(scores, 2 * runs), stats.chi2.sf(scores, 2 * runs))
-        assert tail.min() > FALSE_ALARM / (2 * steps * len(scores))
+        assert tail.min() > FALSE_ALARM_RATE / (2 * steps * len(scores))
         assert len(scores) == len(diagonal)
         if (scaling, model) == ("box", "robust"):
             assert other.noise.sensitivity == pytest.approx(kappa * ((D * D + 3 * D) / 2 + D / (2 * (D + 1))), rel=1e-12)
 
 
 @pytest.mark.parametrize("options", [*SOUND, {"variant": "published"}], ids=str)
-def test_the_same_seed_gives_the_same_bits_in_any_block_and_another_one_does_not(options, drawn, make, fitted) -> None:
+def test_the_same_seed_gives_the_same_bits_in_any_block_and_another_one_does_not(options, drawn, make, split) -> None:
     rows = drawn(600)
-    splits = Splits(repeats=4, folds=3)
     mechanism = make("mechanism", "cdp_irls", **options)
 
     def weights(repeats: Any, seed: int = 0) -> np.ndarray:
-        block = Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), repeats, splits.parts, splits.tests)
+        block = split(rows, repeats)
         curator = Curator(block.train, Draws(seed, "t", block.runs), Budget(2.0, 1e-6, mechanism.counted()))
         problem = make("model", "robust").prepare(curator)
         return np.asarray(mechanism.fit(curator, problem, curator.ledger.budget).weights)
@@ -261,7 +256,7 @@ def test_published_answers_are_impossible_on_a_neighbour_as_often_as_the_law_say
         (noisy,) = curator.said
         below = np.linalg.eigvalsh(noisy - kappa * np.outer(v, v))[:, 0]
         impossible.append(int((below < -1e-9 * kappa).sum()))
-    assert stats.binomtest(impossible[0], runs, 1 - np.exp(-each)).pvalue > FALSE_ALARM
+    assert stats.binomtest(impossible[0], runs, 1 - np.exp(-each)).pvalue > FALSE_ALARM_RATE
     assert impossible[1] == 0
 
 
@@ -275,7 +270,7 @@ def test_wishart_noise_has_the_printed_mean(geometry, rows, repeated, fitted) ->
         totals = noisy[:, range(d), range(d)].sum(axis=0) / variance
         freedom = runs * (d + 1)
         tail = 2 * np.minimum(stats.chi2.cdf(totals, freedom), stats.chi2.sf(totals, freedom))
-        assert tail.min() > FALSE_ALARM / (2 * d)
+        assert tail.min() > FALSE_ALARM_RATE / (2 * d)
 
 
 @pytest.mark.parametrize("n", [1_000, 10_000])
@@ -330,18 +325,10 @@ def test_eigenvalues_are_raised_to_what_noise_alone_makes_of_them(
 
 
 @pytest.mark.parametrize("options", [*SOUND, *PUBLISHED], ids=str)
-def test_a_cell_is_given_its_budget_in_that_currency(options, make) -> None:
-    """Through the unit: nothing is refused as overspent, and a wrong currency would be."""
+def test_a_cell_is_given_its_budget_in_its_currency(options, make, run_cell) -> None:
+    """In a work unit, which refuses a budget in the wrong currency as overspent."""
     mechanism = make("mechanism", "cdp_irls", **options)
-    choices = [
-        ComponentChoice("linear", make("model", "linear").options()),
-        ComponentChoice("gaussian", make("dataset", "gaussian").options()),
-    ]
-    cell = Cell(
-        ComponentChoice("cdp_irls", mechanism.options()), *choices, ComponentChoice("none", {}), Splits(repeats=1), Settings(), {}
-    )
-    (part,) = run_unit(Unit((cell,), (0,)))
-    assert part.error == ""
+    _, (part,) = run_cell("cdp_irls", "gaussian", **options)
     assert part.ledger is not None
     assert part.ledger.budget.currency == mechanism.counted()
     assert np.isfinite(part.runs["utility/log_likelihood"]).all()

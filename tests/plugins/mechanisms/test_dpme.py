@@ -1,27 +1,22 @@
-"""DPME: a regression on a noisy histogram of all cells."""
+"""DPME: a regression on a noisy histogram of all bins."""
 
 from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from dpbench.base.errors import Refused
-from dpbench.cells.cell import Cell, ComponentChoice, Settings
-from dpbench.cells.summaries import record_of
-from dpbench.cells.work_unit import Unit, run_unit
 from dpbench.data.bins import Binning
-from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.splits import Splits
-from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.replay import ReplayCurator, Violation
+from dpbench.privacy.replay import Violation
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM_RATE = 1e-6
 
 
 @pytest.fixture
@@ -40,11 +35,9 @@ def rows(table):
     return drawn
 
 
-def fitted(make, curate, sample, model, epsilon, **options):
-    curator = curate(sample, epsilon=epsilon)
-    problem = model.prepare(curator)
-    fit = make("mechanism", "dpme", **options).fit(curator, problem, Budget(epsilon, 1e-6, "pure"))
-    return fit, problem, curator
+@pytest.fixture
+def fitted(fit_mechanism):
+    return partial(fit_mechanism, "dpme")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +45,7 @@ def fitted(make, curate, sample, model, epsilon, **options):
     [("lei", 370_000, 5, 28), ("lei", 370_000, 14, 5), ("lei", 190_000, 11, 6), ("d+1", 370_000, 5, 7), ("d+1", 370_000, 14, 3)],
 )
 def test_the_bandwidth_is_the_published_one(bandwidth, n, attributes, expected, make, geometry) -> None:
-    """ALGORITHMS' figures: D' counts the target, and a one-hot group once."""
+    """D' counts the target, and a one-hot group once."""
     mechanism = make("mechanism", "dpme", bandwidth=bandwidth)
     assert mechanism.bins(geometry(attributes - 1), n) == expected
     assert mechanism.bins(geometry(attributes - 3, (4, 5), True), n) == expected
@@ -60,8 +53,9 @@ def test_the_bandwidth_is_the_published_one(bandwidth, n, attributes, expected, 
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "elastic_net", "logistic", "robust"])
 @pytest.mark.parametrize("counts", ["clip", "threshold", "raw"])
-def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, model, rows, make, curate) -> None:
-    """Predictions for the binned rows; least absolute deviations may have several minimisers, so there the error is compared."""
+def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(
+    counts, model, rows, make, fitted, assert_fit_of_binned_rows
+) -> None:
     built = make("model", model)
     mechanism = make("mechanism", "dpme", counts=counts, bandwidth=4)
     train = rows(built.target)
@@ -69,32 +63,24 @@ def test_with_vanishing_noise_it_is_the_regression_on_the_binned_table(counts, m
         assert "counts=raw leaves negative weights" in mechanism.unsupported(built, train.geometry)
         return
     assert mechanism.unsupported(built, train.geometry) is None
-    fit, problem, _ = fitted(make, curate, train, built, 1e13, counts=counts, bandwidth=4)
-    grid = Binning(train.geometry, 4)
-    binned = grid.centres(grid.locate(train))
-    exact = problem.exact(WholeSample(binned)).weights[0]
-    if model == "robust":
-        errors = [np.abs(binned.y - binned.x @ weights).sum() for weights in (fit.weights[0], exact)]
-        assert errors[0] == pytest.approx(errors[1], rel=1e-6)
-    else:
-        tolerance = 1e-4 if model in ("lasso", "elastic_net") else 1e-6
-        np.testing.assert_allclose(binned.x @ fit.weights[0], binned.x @ exact, rtol=0, atol=tolerance)
-    assert fit.notes == {"bins": 4, "cells": 4 * 4 * 3 * 4 * grid.shape[-1]}
+    result = fitted(train, built, 1e13, counts=counts, bandwidth=4)
+    assert_fit_of_binned_rows(result, train, 4, model)
+    assert result.fit.notes == {"bins": 4, "cells": 4 * 4 * 3 * 4 * Binning(train.geometry, 4).shape[-1]}
 
 
 @pytest.mark.parametrize("model", ["linear", "ridge"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("counts", ["clip", "threshold", "raw"])
-def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, rows, make, curate, repeated) -> None:
-    """From the counts on the tape, by plain matrices: clipped and thresholded ones weigh n in total, raw ones are as they are."""
+def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, rows, make, repeated, fitted) -> None:
+    """From the counts on the tape, by plain matrices: clipped and thresholded counts add up to n, raw counts are not rescaled."""
     train, epsilon, runs, penalty = rows(intercept=intercept), 0.7, 8, 0.01 if model == "ridge" else 0.0
     built = make("model", model, intercept=intercept)
-    fit, _, curator = fitted(make, curate, repeated(train, runs), built, epsilon, counts=counts, bandwidth=3)
-    grid = Binning(train.geometry, 3)
-    centres = grid.centres(np.arange(grid.size)[:, None])
+    fit, _, curator = fitted(repeated(train, runs), built, epsilon, counts=counts, bandwidth=3)
+    binning = Binning(train.geometry, 3)
+    centres = binning.centres(np.arange(binning.size)[:, None])
     x, y, D = centres.x, centres.y, train.geometry.dimension
     mask = np.r_[np.zeros(int(intercept)), np.ones(D - intercept)]
-    # the largest noise of an entry of X'NX off the diagonal: 2 b² times the cells' sum of (x_j x_k)²
+    # the largest noise of an entry of X'NX outside the diagonal: 2 b² times the sum of (x_j x_k)² over the bins
     spread = np.sqrt(2 * (2 / epsilon) ** 2 * ((x**2).T @ (x**2) * (1 - np.eye(D))).max())
     for run in range(runs):
         noisy = np.concatenate([counts for _, counts in curator.tape[0].noisy.blocks(run)])
@@ -109,94 +95,78 @@ def test_the_weights_are_the_fit_of_the_noisy_counts(counts, intercept, model, r
             weight *= 200 / weight.sum()
             expected = np.linalg.lstsq((x.T * weight) @ x + 200 * penalty * np.diag(mask), x.T @ (weight * y), rcond=None)[0]
         np.testing.assert_allclose(centres.x @ fit.weights[run], centres.x @ expected, rtol=0, atol=1e-8)
-    assert (fit.weights[0] != fit.weights[1]).all(), "every run has noise of its own"
+    assert (fit.weights[0] != fit.weights[1]).all(), "every run has fresh noise"
 
 
-def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_cell(rows, make, curate) -> None:
-    """E max(Lap(2/ε), 0) = 1/ε, over 10⁵ empty cells. False alarm 1e-6."""
+def test_clipping_leaves_a_pseudo_row_over_epsilon_in_every_empty_bin(rows, make, fitted) -> None:
+    """E max(Lap(2/ε), 0) = 1/ε, over 10⁵ empty bins. False alarm 1e-6."""
     train, epsilon = rows(), 0.25
-    _, _, curator = fitted(make, curate, train, make("model", "linear"), epsilon, bandwidth=20)
-    grid = Binning(train.geometry, 20)
+    _, _, curator = fitted(train, make("model", "linear"), epsilon, bandwidth=20)
+    binning = Binning(train.geometry, 20)
     counts = np.concatenate([counts for _, counts in curator.tape[0].noisy.blocks(0)])
-    empty = np.maximum(np.delete(counts, grid.locate(train)[:, 0]), 0)
+    empty = np.maximum(np.delete(counts, binning.locate(train)[:, 0]), 0)
     assert len(empty) > 90_000
-    deviation = np.sqrt(3) / epsilon  # E of the square is (2/ε)², less 1/ε²
-    assert abs(empty.mean() - 1 / epsilon) < stats.norm.isf(FALSE_ALARM / 4) * deviation / np.sqrt(len(empty))
+    deviation = np.sqrt(3) / epsilon  # E of the square is (2/ε)², minus 1/ε²
+    assert abs(empty.mean() - 1 / epsilon) < stats.norm.isf(FALSE_ALARM_RATE / 4) * deviation / np.sqrt(len(empty))
 
 
-def test_the_noise_is_laplace_of_two_over_epsilon_and_costs_the_budget(rows, make, curate) -> None:
-    _, _, curator = fitted(make, curate, rows(), make("model", "linear"), 0.3, bandwidth=3)
+def test_the_noise_is_laplace_of_two_over_epsilon_and_costs_the_budget(rows, make, fitted) -> None:
+    _, _, curator = fitted(rows(), make("model", "linear"), 0.3, bandwidth=3)
     (answer,) = curator.tape
     assert (answer.noise.law.name, answer.noise.scale.tolist()) == ("laplace", [[2 / 0.3]])
     assert curator.ledger.total.epsilon == pytest.approx(0.3)
     assert curator.ledger.sound
 
 
-def test_a_run_without_any_positive_count_predicts_nothing_and_says_so(rows, make, curate) -> None:
+def test_a_run_without_any_positive_count_predicts_nothing_and_says_so(rows, make, fitted) -> None:
     """No count reaches a threshold of log(200)/ε = 10⁶ rows."""
     for model in ("linear", "logistic"):
         built = make("model", model)
         epsilon = np.log(200) / 1e6
-        found = [
-            fitted(make, lambda *a, seed=seed, **k: curate(*a, seed=seed, **k), rows(built.target), built, epsilon, **few)[0]
-            for seed in range(40)
-            for few in [{"counts": "threshold", "bandwidth": 2}]
-        ]
-        empty = [fit for fit in found if (fit.weights == 0).all()]
+        options = {"counts": "threshold", "bandwidth": 2}
+        fits = [fitted(rows(built.target), built, epsilon, seed=seed, **options).fit for seed in range(40)]
+        empty = [fit for fit in fits if (fit.weights == 0).all()]
         assert empty, "the test needs an empty run"
         assert all(fit.status.tolist() == ["repaired"] for fit in empty)
-        assert all(np.isfinite(fit.weights).all() for fit in found)
+        assert all(np.isfinite(fit.weights).all() for fit in fits)
 
 
-def test_same_seed_same_bits_whatever_the_block(rows, make, curate, repeated) -> None:
+def test_a_run_has_the_same_bits_alone_and_in_a_block(rows, make, curate, repeated, fitted) -> None:
     train = rows()
     for model in ("linear", "robust"):
         built = make("model", model)
-        together, _, _ = fitted(make, curate, repeated(train, 3), built, 1.0, bandwidth=3)
-        again, _, _ = fitted(make, curate, repeated(train, 3), built, 1.0, bandwidth=3)
+        together, _, _ = fitted(repeated(train, 3), built, 1.0, bandwidth=3)
+        again, _, _ = fitted(repeated(train, 3), built, 1.0, bandwidth=3)
         np.testing.assert_array_equal(together.weights, again.weights)
         for run in range(3):
-            one = lambda *a, run=run, **k: curate(*a, runs=[(run, 0)], **k)  # noqa: E731
-            alone, _, _ = fitted(make, one, train, built, 1.0, bandwidth=3)
+            alone, _, _ = fitted(train, built, 1.0, bandwidth=3, runs=[(run, 0)])
             np.testing.assert_array_equal(alone.weights[0], together.weights[run])
 
 
-def test_cells_beyond_the_cap_are_coarsened_and_the_bins_recorded(make) -> None:
-    """On the wines, 12 axes: 3 bins by Lei's rule, 2 where 500,000 cells are allowed; both on the record."""
-    for cap, bins in ((1_000_000, 3), (500_000, 2)):
-        options = {**make("mechanism", "dpme").options(), "cells": cap}
-        cell = Cell(
-            ComponentChoice("dpme", options),
-            ComponentChoice("linear", make("model", "linear").options()),
-            ComponentChoice("wine", make("dataset", "wine").options()),
-            ComponentChoice("none", {}),
-            Splits(repeats=1),
-            Settings(),
-            {},
-        )
-        record = record_of(cell, run_unit(Unit((cell,), (0,))), {}, {}, "rmse")
-        assert record.error == ""
+def test_too_many_bins_are_made_coarser_and_their_number_is_recorded(cell_record) -> None:
+    """The wines have 12 axes: 3 bins each by Lei's rule, and 2 if 500,000 bins are allowed. Both are on the record."""
+    for limit, bins in ((1_000_000, 3), (500_000, 2)):
+        record = cell_record("dpme", cells=limit)
         assert record.metrics["health/bins"] == bins
         assert record.metrics["health/cells"] == bins**12
         assert record.metrics["privacy/epsilon_accounted"] == pytest.approx(1.0)
         assert all(np.isfinite(value) for value in record.metrics.values())
 
 
-def test_what_has_no_grid_is_pruned_with_a_sentence(make, geometry) -> None:
+def test_tables_without_bins_are_pruned_with_a_sentence(make, geometry) -> None:
     mechanism, model = make("mechanism", "dpme"), make("model", "linear")
     assert "dataset.scaling must be box" in mechanism.unsupported(model, geometry(3, scaling="ball"))
     assert "make 2,097,152 bins, above mechanism.cells=1,000,000" in mechanism.unsupported(model, geometry(20))
-    assert "more than 10^361 cells" in mechanism.unsupported(model, geometry(1_200))
+    assert "more than 10^361 bins" in mechanism.unsupported(model, geometry(1_200))
     assert mechanism.unsupported(model, geometry(18)) is None
     for option, value in (("bandwidth", 1), ("bandwidth", "d"), ("counts", "none"), ("cells", 3)):
         with pytest.raises(Refused, match=f"The '{option}' option of dpme must be"):
             make("mechanism", "dpme", **{option: value})
 
 
-def test_all_runs_times_all_cells_are_never_in_memory(make, curate, geometry, rows, repeated) -> None:
-    """10⁶ cells of 4 runs are 32 MB: blocks of 262,144 take a quarter of that with their products."""
+def test_the_bins_of_all_runs_are_never_in_memory_together(make, curate, geometry, rows, repeated) -> None:
+    """10⁶ bins of 4 runs are 32 MB; blocks of 262,144 take a quarter of that with their products."""
     g = geometry(5)
-
     generator = np.random.default_rng(0)
     sample = repeated(Rows(np.column_stack([np.ones(50), generator.uniform(-1, 1, (50, 6))]), g), 4)
     curator = curate(sample)
@@ -211,22 +181,19 @@ def test_all_runs_times_all_cells_are_never_in_memory(make, curate, geometry, ro
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_its_sensitivity_is_met_by_a_row_that_changes_its_cell_and_never_exceeded(model, rows, make, curate) -> None:
+def test_its_sensitivity_is_met_by_a_row_that_changes_its_bin_and_never_exceeded(
+    model, rows, make, fitted, replay_ratios
+) -> None:
     built = make("model", model)
     train = rows(built.target)
-    first, problem, curator = fitted(make, curate, train, built, 1.3, bandwidth=3)
-    budget, ratios = Budget(1.3, 1e-6, "pure"), []
+    result = fitted(train, built, 1.3, bandwidth=3)
+    ratios = []
     for row in range(10):
         z = train.z.copy()
         z[row, 1:3] *= -1
         z[row, 1:3] += 1e-3 * row
         neighbour = replace(train, z=np.clip(z, -1, 1))
-        replay = ReplayCurator(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), budget, curator.tape)
-        again = make("mechanism", "dpme", bandwidth=3).fit(replay, problem, budget)
-        replay.finish()
-        np.testing.assert_array_equal(first.weights, again.weights)
-        ratios += replay.ratios
+        ratios += replay_ratios("dpme", result, neighbour, bandwidth=3)
     assert max(ratios) == pytest.approx(1.0, rel=1e-12)
-    replay = ReplayCurator(WholeSample(train), Draws(0, "test", [(0, 0)]), budget, curator.tape)
     with pytest.raises(Violation, match="control flow"):
-        make("mechanism", "dpme", bandwidth=4).fit(replay, problem, budget)
+        replay_ratios("dpme", result, train, bandwidth=4)

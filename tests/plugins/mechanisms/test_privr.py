@@ -11,8 +11,7 @@ from scipy import stats
 
 from dpbench.base.errors import Refused
 from dpbench.data.blocks import Block
-from dpbench.data.scaling import Rows, scale
-from dpbench.data.splits import Splits
+from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Answer, Curator, Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.quadratic import Quadratic
@@ -51,17 +50,11 @@ def asked(make):
     return of
 
 
-def block_of(rows: Rows, repeats: int = 4, folds: int = 3) -> Block:
-    splits = Splits(repeats=repeats, folds=folds)
-    labels = {r: splits.assign(rows.n, rows.n, 0, "t", r) for r in range(repeats)}
-    return Block(lambda r: rows, lambda r: labels[r], range(repeats), splits.parts, splits.tests)
-
-
 @pytest.fixture
-def block(table) -> Block:
+def block(table, split) -> Block:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (900, 4))
-    return block_of(scale(table(x, np.tanh(2 * x[:, 0] - x[:, 2]), threshold=0.0), "box", True, "real"))
+    return split(scale(table(x, np.tanh(2 * x[:, 0] - x[:, 2]), threshold=0.0), "box", True, "real"), range(4))
 
 
 @pytest.fixture
@@ -106,12 +99,12 @@ def test_the_two_objectives_have_streams_of_their_own(block, asked) -> None:
 
 @pytest.mark.parametrize(("rule", "floor"), [("proportional", 0.1), ("proportional", 0.9), ("threshold", 0.1)])
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_scales_follow_relevance_by_the_rescaled_bound(rule, floor, model, asked, table) -> None:
+def test_scales_follow_relevance_by_the_rescaled_bound(rule, floor, model, asked, table, split) -> None:
     """β by hand from the noisy relevance; b = (Σq + 1)²/((1 - ρ)ε), logistic (Σq + 2)²/8; b/(q_j q_k) and b/q_j, run by run."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (900, 4))
     target = "binary" if model == "logistic" else "real"
-    block = block_of(scale(table(x, np.tanh(2 * x[:, 0] - x[:, 2]), threshold=0.0), "box", True, target))
+    block = split(scale(table(x, np.tanh(2 * x[:, 0] - x[:, 2]), threshold=0.0), "box", True, target), range(4))
     found = asked(block.train, block.runs, model=model, epsilon=20.0, rule=rule, floor=floor)
     j, k = found.problem.polynomial().pairs
     scales = []

@@ -7,7 +7,6 @@ import pytest
 
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
-from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.registry.lookup import registry
@@ -16,15 +15,14 @@ BUDGET = Budget(1.0, 1e-6, "pure")
 
 
 @pytest.fixture(params=[("box", False), ("box", True), ("ball", False), ("ball", True)], ids=str)
-def block(request, table) -> Block:
-    """Two repeats of 3 folds of 300 rows: 3 numeric columns and a group of 3, which with an intercept are collinear."""
+def block(request, table, split) -> Block:
+    """Two repeats of 3 folds of 300 rows: 3 numeric columns and a group of 3, collinear if there is an intercept."""
     scaling, intercept = request.param
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.uniform(-1, 1, (300, 3)), np.eye(3)[generator.integers(3, size=300)]])
     y = np.tanh(x @ np.array([2.0, -1, 0, 0.5, 0, -0.5]) + 0.5 * generator.normal(size=300))
     rows = scale(table(x, y, (3,), threshold=0.1), scaling, intercept, "binary")
-    splits = Splits(repeats=2, folds=3)
-    return Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), range(2), splits.parts, splits.tests)
+    return split(rows)
 
 
 def fitted(block: Block, make):
@@ -47,13 +45,13 @@ def test_it_minimises_the_truncated_loss_and_not_the_loss(block, make) -> None:
     exact = make("model", "logistic", intercept=block.geometry.intercept).prepare(curator).exact(block.train)
     rows = block.train.rows(0)
 
-    def cut_off(w: np.ndarray) -> float:
+    def truncated_loss(w: np.ndarray) -> float:
         return float(np.sum(np.log(2) + (0.5 - rows.y) * (rows.x @ w) + (rows.x @ w) ** 2 / 8))
 
     def loss(w: np.ndarray) -> float:
         return float(np.sum(np.log1p(np.exp(rows.x @ w)) - rows.y * (rows.x @ w)))
 
-    assert cut_off(fit.weights[0]) < cut_off(exact.weights[0]) - 1e-6
+    assert truncated_loss(fit.weights[0]) < truncated_loss(exact.weights[0]) - 1e-6
     assert loss(fit.weights[0]) > loss(exact.weights[0]) + 1e-6
 
 
@@ -63,7 +61,7 @@ def test_it_is_not_private_and_says_so(block, make) -> None:
     assert not curator.ledger.total.private
 
 
-def test_fm_comes_to_it_as_epsilon_grows(block, make) -> None:
+def test_fm_approaches_it_as_epsilon_grows(block, make) -> None:
     fit, _ = fitted(block, make)
     budget = Budget(1e13, 1e-6, "pure")
     for repair in ("trim", "floor"):
@@ -76,7 +74,7 @@ def test_fm_comes_to_it_as_epsilon_grows(block, make) -> None:
 
 
 def test_only_models_whose_polynomial_is_a_truncation_are_fitted(make, geometry) -> None:
-    """The capability that a plan sees says what the loss says."""
+    """The capability in the plan agrees with the loss."""
     truncated, g = make("mechanism", "truncated"), geometry(2)
     public = type("Public", (), {"geometry": g, "n": np.array([30.0])})()
     reasons = {}
