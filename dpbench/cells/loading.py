@@ -35,7 +35,7 @@ class DatasetRows:
     """The rows of one dataset as one model sees them, repeat by repeat."""
 
     def __init__(self, dataset: Dataset, model: Model, splits: Splits, seed: int) -> None:
-        self.dataset = dataset.seen_as(model.target)
+        self.dataset = dataset.for_target(model.target)
         self.model = model
         self.splits = splits
         self.seed = seed
@@ -54,7 +54,7 @@ class DatasetRows:
     def labels(self, repeat: int) -> np.ndarray:
         """The part of every row in a repeat."""
         rows = self.scaled(repeat).rows.n
-        return self.splits.assign(rows, self.dataset.sampled(rows), self.seed, self.identity, repeat)
+        return self.splits.assign(rows, self.dataset.rows_per_repeat(rows), self.seed, self.identity, repeat)
 
     def block(self, repeats: Sequence[int]) -> Block:
         """The statistics of a block of repeats."""

@@ -19,7 +19,7 @@ from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
 from dpbench.cells.loading import DatasetRows, source_of
-from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Problem
@@ -237,7 +237,7 @@ class _Runner:
         attack: Attack = registry().get("attack", cell.attack.name).build(cell.attack.options)
         finite = np.isfinite(fitted.fit.weights).all(axis=1)
         block = self.block
-        target = Target(
+        target = AttackTarget(
             self.problem,
             np.where(finite[:, None], fitted.fit.weights, 0.0),
             block.train,

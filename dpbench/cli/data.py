@@ -113,7 +113,7 @@ def _facts(name: str) -> _Facts:
     dataset = registry().get("dataset", name).build({})
     known = (dataset.name, dataset.summary(), dataset.synthetic)
     try:
-        table = dataset.seen_as("real").table(stream(0))
+        table = dataset.for_target("real").table(stream(0))
     except Refused as refusal:
         return _Facts(*known, None, [], "", None, dataset.licence, dataset.citation, str(refusal))
     target = table.target

@@ -1,4 +1,4 @@
-"""The contract of an attack: it sees released weights and says what it could infer."""
+"""The contract of an attack, which is given released weights and measures what it can infer from them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from dpbench.data.samples import Sample
 
 
 @dataclass(frozen=True)
-class Target:
-    """What an attack is run against: a problem, its released weights, and the rows that judge the attack's guesses.
+class AttackTarget:
+    """What an attack is run against: a problem, its released weights, and the rows on which the attack's guesses are judged.
 
-    Beside these it holds what an adversary needs to prepare. All of it is simulated on the benchmark's own rows and stays on the
+    It also holds what an adversary needs to prepare. All of that is simulated on the benchmark's own rows and stays on the
     worker: an attack returns numbers, never rows.
     """
 
     problem: Problem
     weights: np.ndarray
-    """(runs, D), finite: a run whose fit was not has zeros here, and what its attack finds is left out."""
+    """(runs, D), all finite. A run whose fit was not finite has zeros here, and its metrics are left out of the record."""
     train: Sample
     test: Sample
     epsilon: float
-    """The accounted ε of the release; infinite when it is not private."""
+    """The accounted ε of the release; infinite if it is not private."""
     block: Block
     """The rows of each repeat, and which of them trained which run."""
     refit: Callable[[Block], np.ndarray]
-    """The same mechanism with the same budget on other splits, with noise of its own: (runs, D). For shadow models."""
+    """Fit the same mechanism with the same budget on other splits, with fresh noise: (runs, D). For shadow models."""
     stream: Callable[..., np.random.Generator]
-    """The generator that belongs to these names on this seed and data; it knows no mechanism, no ε and no attack."""
+    """Return the generator of these names, for this seed and dataset: the same for all mechanisms, ε and attacks."""
     remember: Callable[[Hashable, Callable[[], Any]], Any]
-    """What does not depend on the weights, by a key that says what it is: computed once for all cells of a work unit."""
+    """Return ``remember(key, compute)`` from a cache that all cells of a work unit share: for what no weights enter."""
 
 
 @dataclass(frozen=True)
@@ -47,42 +47,44 @@ class Attack(Component):
     """The base class of attacks. Subclass it as a frozen dataclass with a ``name``; fields are options.
 
     Required
-        ``name``; ``run(target)``, which returns metrics by their public names without ``attack/``: arrays (runs,). An empty
-        mapping means that nothing was attacked.
+        ``name``; ``run(target)``, which returns the metrics of all runs, as arrays (runs,), by their public names without
+        the prefix ``attack/``.
 
     Optional
-        ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: why it makes no sense.
+        ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: any other reason not to attack a
+        model.
 
-    Names that other attacks use too keep their meaning: ``accuracy_train`` and ``accuracy_test`` (guesses about rows that
-    trained, and about rows that did not), ``gap`` (their difference), ``balanced_accuracy``, ``auc``, ``advantage`` (over
-    guessing without the release), and the same under ``control/<name>/`` for what can be guessed without it. The core adds
-    ``cap`` (:func:`advantage_cap`).
+    Use the names of the other attacks where they fit: ``accuracy_train`` and ``accuracy_test`` for guesses about rows that
+    trained and rows that did not, ``gap`` for their difference, ``balanced_accuracy``, ``auc``, ``advantage`` over guessing
+    without the release, and ``control/<name>/…`` for guesses that need no release. The core adds ``cap``, the largest
+    advantage that the accounted ε allows (:func:`advantage_cap`).
     """
 
     kind: ClassVar[str] = "attack"
     needs: ClassVar[frozenset[Capability]] = frozenset()
     attacks_nothing: ClassVar[bool] = False
-    """True for the placeholder that runs no attack: its cells are described without naming an attack."""
+    """True for the placeholder that runs no attack: reports do not name it."""
 
     @abstractmethod
-    def run(self, target: Target) -> dict[str, np.ndarray]:
-        """The attack's metrics for each run."""
+    def run(self, target: AttackTarget) -> dict[str, np.ndarray]:
+        """Return the attack's metrics: arrays (runs,)."""
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        """Why this attack makes no sense on the model and the table's public facts; None when it does."""
+        """Return why this attack makes no sense on the model and such a table, as the end of a sentence, or None if it does."""
         return None
 
     def unsupported(self, model: Model, geometry: Geometry) -> str | None:
-        """The sentence that a pruned cell carries; None when the attack makes sense."""
+        """Return the sentence for a pruned cell, or None if the attack and the model fit together."""
         missing = sorted(self.needs - model.provides)
         reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
         return f"The attack {self.name} does not run on {model.name}: {reason}." if reason else None
 
 
 def advantage_cap(epsilon: float, delta: float = 0.0) -> float:
-    """How much likelier any event can be with a row than with another one in its place: (e^ε - 1 + 2δ)/(e^ε + 1).
+    """Return the largest advantage of any guess about one row: (e^ε - 1 + 2δ)/(e^ε + 1).
 
-    It bounds true less false positives of every guess about who trained (a corner of the region of errors of Kairouz, Oh and
-    Viswanath 2015), hence also the difference between an attack's accuracy on rows that trained and on rows that did not.
+    It bounds the rate of true positives minus the rate of false positives of every guess about who trained (a corner of the
+    region of errors of Kairouz, Oh and Viswanath 2015), and so the difference between an attack's accuracies on rows that
+    trained and on rows that did not.
     """
     return min(1.0, math.tanh(epsilon / 2) + delta * (1 - math.tanh(epsilon / 2)))

@@ -1,4 +1,4 @@
-"""What mechanisms, models, datasets and attacks have in common: a name, a docstring, options, a version."""
+"""What mechanisms, models, datasets and attacks have in common: a name, a docstring, options."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from dpbench.base.options import check_options, refuse_unknown_options
 
 @dataclass(frozen=True)
 class Component(ABC):
-    """A frozen dataclass that the registry knows by ``name``; its fields are its options on the command line.
+    """The base class of mechanisms, models, datasets and attacks: a frozen dataclass with a ``name`` on the command line.
 
-    Options are checked when the object is made: see :mod:`dpbench.base.options` for the types a field may have.
+    The fields are the component's options; declare them with :func:`dpbench.option`, which takes a default, limits and a
+    line of help. Values are checked when an object is made. :mod:`dpbench.base.options` lists the types that a field may
+    have. The first line of the docstring is shown in listings.
     """
 
     kind: ClassVar[str]
@@ -26,15 +28,15 @@ class Component(ABC):
 
     @classmethod
     def summary(cls) -> str:
-        """The first line of the docstring: what listings show."""
+        """Return the first line of the docstring."""
         return (inspect.getdoc(cls) or "").strip().split("\n")[0]
 
     @classmethod
     def build(cls, options: Mapping[str, Any]) -> Self:
-        """The component with these options; unknown names and wrong values are refused in one sentence."""
+        """Return the component with these options, or refuse an unknown name or a wrong value in one sentence."""
         refuse_unknown_options(cls, options, cls.name)
         return cls(**options)
 
     def options(self) -> dict[str, Any]:
-        """Every option with its value, as plain data."""
+        """Return every option with its value, as plain data."""
         return asdict(self)

@@ -1,30 +1,35 @@
-"""A fit: one weight vector a run, and how each run went."""
+"""The result of a mechanism: one weight vector for each run, and how each run went."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-OK, REPAIRED, FAILED_TEST, DIVERGED = "ok", "repaired", "failed_test", "diverged"
 Status = Literal["ok", "repaired", "failed_test", "diverged"]
-STATUSES: tuple[Status, ...] = ("ok", "repaired", "failed_test", "diverged")
+STATUSES: tuple[Status, ...] = get_args(Status)
+OK, REPAIRED, FAILED_TEST, DIVERGED = STATUSES
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One weight vector a run, and how each run went."""
+    """One weight vector for each run, and how each run went.
+
+    The status of a run is ``ok``; ``repaired``: the noisy objective had to be changed to have a minimum; ``failed_test``: a
+    private test failed, so the run has no weights (they are NaN); ``diverged``: the weights are not those of a minimum. A
+    run whose weights are not finite counts as diverged, unless its test failed.
+    """
 
     weights: np.ndarray
     """(runs, D)"""
     status: np.ndarray
-    """(runs,) of ``ok``, ``repaired``, ``failed_test``, ``diverged``."""
+    """(runs,), each one of the words above."""
     health: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Further events, by name: (runs,) of booleans, recorded as rates. ``not_finite``, a run without weights, is always there."""
+    """Other events by name, as booleans (runs,); they are recorded as rates. ``not_finite`` is always among them."""
     notes: Mapping[str, float] = field(default_factory=dict)
-    """Public numbers that the fit settled on, the same for all runs (how many bins, say): recorded beside the events."""
+    """Public numbers that the fit settled on, the same for all runs, such as the number of bins. They are recorded too."""
 
     def __post_init__(self) -> None:
         weights = np.asarray(self.weights, dtype=float)
@@ -33,12 +38,12 @@ class Fit:
         status = np.asarray(self.status)
         if status.shape != (len(weights),) or not np.isin(status, STATUSES).all():
             raise ValueError(f"A fit's status must be one of {', '.join(STATUSES)} for each of its {len(weights)} runs.")
-        broken = ~np.isfinite(weights).all(axis=1) & (status != FAILED_TEST)
+        not_finite = ~np.isfinite(weights).all(axis=1) & (status != FAILED_TEST)
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "status", np.where(broken, DIVERGED, status))
-        object.__setattr__(self, "health", {**self.health, "not_finite": broken})
+        object.__setattr__(self, "status", np.where(not_finite, DIVERGED, status))
+        object.__setattr__(self, "health", {**self.health, "not_finite": not_finite})
 
     @classmethod
     def good(cls, weights: np.ndarray) -> Fit:
-        """Weights of runs that all went well."""
+        """Return a fit in which all runs went well."""
         return cls(weights, np.full(len(weights), OK))

@@ -1,4 +1,4 @@
-"""The contract of a model: what is fitted, how it predicts, how it is scored."""
+"""The contract of a model: its loss, its predictions and its metrics."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Capability = Literal["polynomial", "truncation", "gradient", "weighted", "likeli
 
 
 class Problem(ABC):
-    """A model on one block of runs: its geometry, its n, its penalty fixed. What mechanisms work with.
+    """A model on one block of runs, with its geometry, its n and its penalty fixed: what mechanisms and attacks work with.
 
     Required
-        ``exact(sample)``, ``predict(x, w)``, ``score(weights, sample)``, ``reference(train, test)``.
+        ``exact(sample)``, ``predict(x, weights)``, ``score(weights, test)``, ``reference(train, test)``.
 
-    Optional, each a capability that lets more mechanisms and attacks run (leave it out and those cells are pruned with a
-    sentence)
-        ``loss``: the row's loss as a polynomial of order 2 (FM and its family: capability ``polynomial``), or its
-        truncation, which ``loss.exact`` denies (then ``truncation`` as well);
-        ``gradient(x, y, w)`` and ``curvature(x, y, w)``: first and second derivative of each row's loss along x'w (gradient
-        methods: ``gradient``);
-        ``weighted(x, y, weight)``: the fit of weighted rows, (D,) (DPME, FP: ``weighted``);
-        ``log_likelihood(x, y, w, variance)`` of each row, by its x'w alone, so that (x'w, 1) may stand for (x, w) (attacks:
-        ``likelihood``);
-        ``irls_weights(residuals, kappa)``: each row's weight in iteratively reweighted least squares, from 0 to kappa, or
-        ``steady_weights`` where every row weighs 1 whatever the iterate (``reweighted``).
+    Optional: each capability lets more mechanisms and attacks run. Without it, their cells are pruned with a sentence.
+        ``polynomial``: ``loss``, the loss of a row as a polynomial of order 2 (the functional mechanism and its relatives). If
+        the polynomial is only a truncation of the loss, ``loss.exact`` is false and the model has ``truncation`` as well.
+        ``gradient``: ``gradient(x, y, weights)`` and ``curvature(x, y, weights)``, the first and the second derivative of
+        each row's loss along x'w (gradient methods).
+        ``weighted``: ``weighted(x, y, weight)``, the fit of weighted rows (mechanisms with histograms).
+        ``likelihood``: ``log_likelihood(x, y, weights, variance)`` of each row. It must depend on x'w alone, because attacks
+        pass (x'w, 1) in place of (x, w).
+        ``reweighted``: ``irls_weights(residuals, kappa)``, each row's weight in iteratively reweighted least squares, from 0
+        to kappa; or ``steady_weights``, if every row always has the weight 1.
 
-    Arrays carry the runs first: weights are (runs, D), ``n`` is (runs,). ``x`` is a design matrix with its intercept column.
+    Arrays have the runs as their first axis: weights are (runs, D) and ``n`` is (runs,). ``x`` is a design matrix that
+    includes the column of the intercept.
     """
 
     loss: ClassVar[Loss | None] = None
     steady_weights: ClassVar[bool] = False
-    """One step of iteratively reweighted least squares is the fit."""
+    """Whether one step of iteratively reweighted least squares is already the fit."""
 
     def __init__(self, geometry: Geometry, n: np.ndarray) -> None:
         self.geometry = geometry
@@ -52,59 +52,59 @@ class Problem(ABC):
 
     @abstractmethod
     def exact(self, sample: Sample) -> Fit:
-        """The non-private fit of each run."""
+        """Return the non-private fit of each run."""
 
     @abstractmethod
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Predictions of one weight vector for rows of a design matrix."""
+        """Return the predictions of one weight vector (D,) for the rows of a design matrix."""
 
     @abstractmethod
     def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        """Metrics of each run on its test rows, by their public names without ``utility/``: arrays (runs,).
+        """Return the metrics of each run on its test rows, as arrays (runs,), by their public names without ``utility/``.
 
         An array (runs, points) is a curve, at even steps from 0 to 1.
         """
 
     @abstractmethod
     def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
-        """The same metrics of the predictor that knows only the training target: its mean, or its majority."""
+        """Return the same metrics for the predictor that knows the training target only: its mean, or its majority."""
 
     def for_run(self, run: int) -> Self:
-        """The problem of a single run."""
+        """Return the problem of a single run."""
         single = copy(self)
         single.n = self.n[run : run + 1]
         return single
 
-    def on(self, geometry: Geometry) -> Self:
-        """The same problem on fewer columns."""
+    def with_geometry(self, geometry: Geometry) -> Self:
+        """Return the same problem on fewer columns."""
         narrow = copy(self)
         narrow.geometry = geometry
         return narrow
 
     def polynomial(self, convention: Convention = "monomial") -> Polynomial:
-        """The objective's coefficients as a query."""
+        """Return the objective's coefficients as a query; the convention says which numbers are released."""
         if self.loss is None:
             raise ValueError(f"{type(self).__name__} has no polynomial loss.")
         return Polynomial(self.loss, self.geometry, convention)
 
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The fit of rows with weights that are not negative: (D,)."""
+        """Return the fit of rows with weights that are not negative: (D,)."""
         raise ValueError(f"{type(self).__name__} cannot be fitted to weighted rows.")
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
-        """The log likelihood of each row's target: (rows,)."""
+        """Return the log likelihood of each row's target: (rows,)."""
         raise ValueError(f"{type(self).__name__} has no likelihood.")
 
     def irls_weights(self, residuals: np.ndarray, kappa: float) -> np.ndarray:
-        """The weight of each row of residual y - x'w, from 0 to kappa (Park and Welling 2016, equation 2)."""
+        """Return the weight of rows with these residuals y - x'w, from 0 to kappa (Park and Welling 2016, equation 2)."""
         raise ValueError(f"{type(self).__name__} has no weights.")
 
     def regularised(self, quadratic: Quadratic) -> Quadratic:
-        """The objective with the smooth part of the model's penalty: before a repair, so that a ridge is not repaired twice."""
+        """Return the objective plus the smooth part of the penalty: before a repair, which must see both."""
         return quadratic
 
     def minimise(self, quadratic: Quadratic) -> np.ndarray:
-        """The minimiser of a (regularised, repaired) objective with the rest of the model's penalty: (runs, D)."""
+        """Return the minimiser of a regularised, repaired objective plus the rest of the penalty: (runs, D)."""
         return quadratic.minimiser()
 
 
@@ -114,11 +114,11 @@ class Model(Component):
 
     Required
         ``name``; ``target``: ``real`` or ``binary``; ``prepare(curator)``, which returns the :class:`Problem`. The penalty is
-        fixed there: chosen on the exact data it goes through ``curator.reveal``, and is a leak on the record.
+        fixed there: one that is chosen on the exact data goes through ``curator.leak``, so that every record names the leak.
 
     Optional
-        ``primary``: the metric that tables and figures show first (smaller is better); ``provides``: the capabilities that
-        the problem has. The curator knows the geometry and n; it answers nothing more for free.
+        ``primary``: the metric that tables and figures show first (smaller is better); ``provides``: the capabilities of the
+        problem. The curator's geometry and n are public; it answers nothing else for free.
     """
 
     kind: ClassVar[str] = "model"
@@ -130,4 +130,4 @@ class Model(Component):
 
     @abstractmethod
     def prepare(self, curator: Curator) -> Problem:
-        """The problem of a block of runs."""
+        """Return the problem of a block of runs."""

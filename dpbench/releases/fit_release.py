@@ -31,7 +31,7 @@ def release(config: Mapping[str, Any]) -> Release:
     parts = {kind: _component(kind, config[kind]) for kind in ("mechanism", "model", "dataset")}
     mechanism: Mechanism = parts["mechanism"]
     model: Model = parts["model"]
-    dataset: Dataset = parts["dataset"].seen_as(parts["model"].target)
+    dataset: Dataset = parts["dataset"].for_target(parts["model"].target)
     settings = Settings(
         epsilon=config["epsilon"], delta=config["delta"], budget=config["budget"], accounting=config["accounting"], noise="secure"
     )

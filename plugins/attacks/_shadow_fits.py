@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpbench.contracts.attack import Target
+from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
 from dpbench.data.splits import UNSAMPLED
@@ -15,7 +15,7 @@ MIN_FITS_PER_SIDE = 2
 """The evidence about a row counts only if at least this many fits contain the row, and as many do not."""
 
 
-def shadow_block(target: Target, repeat: int, fits: int) -> Block:
+def shadow_block(target: AttackTarget, repeat: int, fits: int) -> Block:
     """Return a block of at least this many fits, on random splits of one repeat's rows into parts of the same sizes.
 
     The splits are the same for every block of repeats that is attacked.
@@ -35,7 +35,7 @@ def members(block: Block, repeat: int, fold: int, rows: np.ndarray) -> np.ndarra
     return np.asarray((labels != fold) & (labels != UNSAMPLED))
 
 
-def evidence(target: Target, block: Block, rows: Rows, positions: np.ndarray) -> Evidence:
+def evidence(target: AttackTarget, block: Block, rows: Rows, positions: np.ndarray) -> Evidence:
     """Return what the mechanism's fits on a shadow block say about the rows at these positions."""
     is_member = np.stack([members(block, repeat, fold, positions) for repeat, fold in block.runs], axis=1)
     return Evidence.of(rows.take(positions).x, target.refit(block), is_member)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpbench.base.options import option
-from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Problem
 from dpbench.data.scaling import Rows
@@ -49,7 +49,7 @@ class Membership(Attack):
     targets: int = option(4000, low=2, help="number of evaluated rows, drawn once (at most the rows of the table)")
     fits: int = option(128, low=8, help="number of shadow fits")
 
-    def run(self, target: Target) -> dict[str, np.ndarray]:
+    def run(self, target: AttackTarget) -> dict[str, np.ndarray]:
         block = target.block
         metrics: list[Metrics] = []
         evaluated: _EvaluatedRows | None = None
@@ -61,7 +61,7 @@ class Membership(Attack):
             metrics.append(evaluated.metrics(target.problem, target.weights[run], is_member))
         return stack_runs(metrics)
 
-    def _evaluated_rows(self, target: Target, repeat: int, table: Rows) -> _EvaluatedRows:
+    def _evaluated_rows(self, target: AttackTarget, repeat: int, table: Rows) -> _EvaluatedRows:
         positions = np.sort(target.stream("membership rows").permutation(table.n)[: self.targets])
         shadows = target.remember(("shadows", self.fits, repeat), lambda: shadow_block(target, repeat, self.fits))
         return _EvaluatedRows(table, positions, table.take(positions), evidence(target, shadows, table, positions))

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dpbench.base.options import option
-from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model
 from dpbench.data.geometry import Geometry
@@ -76,7 +76,7 @@ class ModelInversion(Attack):
         """The attribute that the option names, if it names one."""
         return (self.sensitive,) if self.sensitive else ()
 
-    def run(self, target: Target) -> dict[str, np.ndarray]:
+    def run(self, target: AttackTarget) -> dict[str, np.ndarray]:
         inversion = _Inversion(self, target)
         controls = target.remember(("model_inversion controls", self), inversion.controls)
         return {**inversion.metrics(inversion.invert(target.weights)), **controls}
@@ -85,7 +85,7 @@ class ModelInversion(Attack):
 class _Inversion:
     """The attack on one block of runs."""
 
-    def __init__(self, attack: ModelInversion, target: Target) -> None:
+    def __init__(self, attack: ModelInversion, target: AttackTarget) -> None:
         self.options = attack
         self.target = target
         geometry = target.problem.geometry
@@ -160,7 +160,7 @@ class _Inversion:
         train, test = (sample.without([self.attribute.name]) for sample in (target.train, target.test))
         if not train.geometry.dimension:
             return weights, {}
-        problem = target.problem.on(train.geometry)
+        problem = target.problem.with_geometry(train.geometry)
         fit = problem.exact(train).weights
         others = np.setdiff1d(np.arange(geometry.dimension), self.attribute.features + geometry.intercept)
         weights[:, others] = np.where(np.isfinite(fit), fit, 0.0)

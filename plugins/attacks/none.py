@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpbench.contracts.attack import Attack, Target
+from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.hooks import hookimpl
 
 
@@ -18,7 +18,7 @@ class NoAttack(Attack):
     name: ClassVar[str] = "none"
     attacks_nothing: ClassVar[bool] = True
 
-    def run(self, target: Target) -> dict[str, np.ndarray]:
+    def run(self, target: AttackTarget) -> dict[str, np.ndarray]:
         return {}
 
 

@@ -87,7 +87,7 @@ class Adult(Dataset):
     coding: Literal["one_hot", "numeric"] = option("one_hot", help="categorical attributes by level, or nine numeric columns")
     missing: Literal["level", "drop"] = option("level", help="a missing value is a level of its own, or its row is dropped")
 
-    def seen_as(self, target: TargetKind) -> Self:
+    def for_target(self, target: TargetKind) -> Self:
         return self if self.target else replace(self, target="income_over_50k" if target == "binary" else "hours_per_week")
 
     def load(self, generator: np.random.Generator) -> Table:

@@ -127,7 +127,7 @@ class UserTable(Dataset):
         for name in bounds.sensitive:
             if name not in bounds.columns:
                 raise unknown("column with bounds", name, bounds.columns)
-        used = [*self._chosen(self.attributes), target] if self.attributes is not None else list(file.names)
+        used = [*self._attribute_names(self.attributes), target] if self.attributes is not None else list(file.names)
         file.check_columns(used)
         if target in bounds.ignored:
             raise Refused(f"The target {target!r} must have bounds. Got ignore instead.")
@@ -141,7 +141,7 @@ class UserTable(Dataset):
 
     def _measured(self, file: File, target: str, nulls: tuple[str, ...]) -> dict[str, ColumnDeclaration]:
         """Ranges and levels as they are in the rows."""
-        used = [*self._chosen(self.attributes), target] if self.attributes is not None else list(file.names)
+        used = [*self._attribute_names(self.attributes), target] if self.attributes is not None else list(file.names)
         levels = self.levels or {}
         file.check_columns([*used, target, *levels])
         columns: dict[str, ColumnDeclaration] = {}

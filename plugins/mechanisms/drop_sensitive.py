@@ -62,7 +62,7 @@ class DropSensitive(Mechanism):
         geometry = curator.geometry
         named = self.sensitive or geometry.sensitive
         narrow = curator.without(named)
-        fit = self._base().fit(narrow, problem.on(narrow.geometry), budget)
+        fit = self._base().fit(narrow, problem.with_geometry(narrow.geometry), budget)
         kept = np.ones(geometry.dimension, dtype=bool)
         for attribute in named:
             kept[list(geometry.positions(attribute))] = False

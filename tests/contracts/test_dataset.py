@@ -40,7 +40,7 @@ class Numbers(Dataset):
     def subsets(self) -> dict[int, tuple[str, ...]]:
         return {2: ("a",)}
 
-    def seen_as(self, target: Any) -> Numbers:
+    def for_target(self, target: Any) -> Numbers:
         return self if self.target else Numbers(target=target)
 
 
@@ -58,7 +58,7 @@ def test_a_sample_is_drawn_once_and_a_smaller_one_is_part_of_it() -> None:
     np.testing.assert_array_equal(large, Numbers(sample_n=30).table(stream(5)).response)
     assert set(large) != set(Numbers(sample_n=30).table(stream(6)).response)
     np.testing.assert_array_equal(Numbers(sample_n=100).table(stream(5)).response, np.arange(100.0))
-    with pytest.raises(Refused, match="sample_n=101 asks for more rows than dataset=numbers has: 100"):
+    with pytest.raises(Refused, match="sample_n=101 needs more rows than dataset=numbers has: 100"):
         Numbers(sample_n=101).table(stream(5))
 
 

@@ -69,12 +69,12 @@ def test_public_bounds_do_not_depend_on_the_rows_and_the_sample_s_are_a_leak(mak
 
 @pytest.mark.parametrize(("rate", "rows", "sampled"), [(1.0, 10, 10), (0.5, 11, 6), (0.25, 8, 2)])
 def test_a_sampling_rate_is_a_public_number_of_rows(rate, rows, sampled, make) -> None:
-    assert make("dataset", "gaussian", sample_rate=rate).sampled(rows) == sampled
+    assert make("dataset", "gaussian", sample_rate=rate).rows_per_repeat(rows) == sampled
 
 
 def test_a_sampling_rate_that_leaves_nothing_is_refused(make) -> None:
     with pytest.raises(Refused, match="leaves 1 of 100 rows"):
-        make("dataset", "gaussian", sample_rate=0.01).sampled(100)
+        make("dataset", "gaussian", sample_rate=0.01).rows_per_repeat(100)
 
 
 def test_a_table_that_is_drawn_anew_has_its_own_unit_in_each_repeat(make) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dpbench.base.random_streams import stream
-from dpbench.contracts.attack import Target
+from dpbench.contracts.attack import AttackTarget
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 
 
 @pytest.fixture(scope="session")
-def attack_target() -> Callable[..., Target]:
+def attack_target() -> Callable[..., AttackTarget]:
     """Builds a target from a problem, a block and the weights of its runs; ``refit`` returns the weights of shadow fits."""
 
     def target(
@@ -25,7 +25,7 @@ def attack_target() -> Callable[..., Target]:
         refit: Callable[[Block], np.ndarray] | None = None,
         seed: int = 0,
         epsilon: float = 1.0,
-    ) -> Target:
+    ) -> AttackTarget:
         memory: dict[Any, Any] = {}
 
         def remember(key: Any, compute: Callable[[], Any]) -> Any:
@@ -36,7 +36,7 @@ def attack_target() -> Callable[..., Target]:
         def named_stream(*names: Any) -> np.random.Generator:
             return stream(seed, *names)
 
-        return Target(
+        return AttackTarget(
             problem, weights, block.train, block.test, epsilon, block, refit or (lambda other: weights), named_stream, remember
         )
 

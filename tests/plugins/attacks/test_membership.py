@@ -10,7 +10,7 @@ import pytest
 
 from dpbench.cells.summaries import record_of
 from dpbench.cells.work_unit import Unit, run_unit
-from dpbench.contracts.attack import Target
+from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
 from dpbench.records.cell_record import CellRecord, Provenance
@@ -94,10 +94,12 @@ def test_a_mechanism_that_only_claims_to_be_private_exceeds_its_cap() -> None:
 
 
 @pytest.fixture
-def aim(make: Callable[..., Any], split: Callable[..., Block], attack_target: Callable[..., Target]) -> Callable[..., Target]:
+def aim(
+    make: Callable[..., Any], split: Callable[..., Block], attack_target: Callable[..., AttackTarget]
+) -> Callable[..., AttackTarget]:
     """Builds a target whose weights follow from the members: ``weights_of(is_member, generator)``, (runs, rows) of 0 and 1."""
 
-    def built(rows: Rows, weights_of: Callable[[np.ndarray, np.random.Generator], np.ndarray], repeats: int) -> Target:
+    def built(rows: Rows, weights_of: Callable[[np.ndarray, np.random.Generator], np.ndarray], repeats: int) -> AttackTarget:
         block = split(rows, range(repeats), folds=2)
 
         def weights(block: Block, seed: int) -> np.ndarray:

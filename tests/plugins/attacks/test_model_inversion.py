@@ -11,7 +11,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.cells.work_unit import Part, run_unit
-from dpbench.contracts.attack import Target
+from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows, scale
@@ -20,15 +20,15 @@ from dpbench.data.table import Column, Table
 from dpbench.sweeps.grid import loaded
 from dpbench.sweeps.plan import plan, refuse_pruned
 
-Aim = Callable[..., Target]
+Aim = Callable[..., AttackTarget]
 SMALL = ("dataset=census", "dataset.sample_n=400", "splits.repeats=2", "splits.folds=2", "model=linear")
 
 
 @pytest.fixture
-def aim(make: Callable[..., Any], curate: Callable[..., Any], attack_target: Callable[..., Target]) -> Aim:
+def aim(make: Callable[..., Any], curate: Callable[..., Any], attack_target: Callable[..., AttackTarget]) -> Aim:
     """A target: a model with these weights or its exact fit, on these labels (0 is the test part) or one random hold-out."""
 
-    def built(rows: Rows, model: str, weights: Any = None, labels: Any = None, seed: int = 0) -> Target:
+    def built(rows: Rows, model: str, weights: Any = None, labels: Any = None, seed: int = 0) -> AttackTarget:
         splits = Splits("holdout", 1, test_fraction=0.3)
         parts = splits.assign(rows.n, rows.n, seed, "t", 0) if labels is None else np.array(labels)
         block = Block(lambda repeat: rows, lambda repeat: parts, [0], 2, 1)

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.contracts.attack import Target
+from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.plugins.attacks._shadow_fits import Evidence, members, shadow_block
 
 
 @pytest.fixture
-def target(split: Callable[..., Block], attack_target: Callable[..., Target], geometry: Any, rows: Any) -> Target:
+def target(split: Callable[..., Block], attack_target: Callable[..., AttackTarget], geometry: Any, rows: Any) -> AttackTarget:
     table = rows(geometry(2), np.random.default_rng(0).uniform(-1, 1, (31, 2)), np.zeros(31))
     block = split(table, range(2), folds=3)
     return attack_target(None, block, np.zeros((6, 2)))
 
 
-def test_shadow_splits_have_the_sizes_of_the_attacked_splits_and_differ(target: Target) -> None:
+def test_shadow_splits_have_the_sizes_of_the_attacked_splits_and_differ(target: AttackTarget) -> None:
     shadows = shadow_block(target, 0, fits=10)
     assert len(shadows.runs) == 12, "whole splits of 3 fits"
     sizes = {tuple(np.bincount(shadows.labels(repeat))) for repeat in shadows.repeats}
@@ -29,7 +29,7 @@ def test_shadow_splits_have_the_sizes_of_the_attacked_splits_and_differ(target: 
     np.testing.assert_array_equal(shadow_block(target, 1, fits=10).labels(2), shadows.labels(2))
 
 
-def test_members_are_the_rows_outside_the_tested_fold(target: Target) -> None:
+def test_members_are_the_rows_outside_the_tested_fold(target: AttackTarget) -> None:
     positions = np.array([3, 0, 20])
     for repeat, fold in target.block.runs:
         expected = target.block.labels(repeat)[positions] != fold

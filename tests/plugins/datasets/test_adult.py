@@ -69,12 +69,12 @@ def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:
 
 def test_the_target_follows_the_model_unless_it_is_said(make, adult) -> None:
     dataset = make("dataset", "adult")
-    assert dataset.seen_as("real").table(stream(0)).target.name == "hours_per_week"
-    binary = dataset.seen_as("binary").table(stream(0))
+    assert dataset.for_target("real").table(stream(0)).target.name == "hours_per_week"
+    binary = dataset.for_target("binary").table(stream(0))
     assert (binary.target.name, binary.threshold) == ("income_over_50k", 0.5)
     assert "hours_per_week" in binary.attributes
     said = make("dataset", "adult", target="hours_per_week")
-    assert said.seen_as("binary") is said
+    assert said.for_target("binary") is said
     assert (said.table(stream(0)).threshold, said.table(stream(0)).target.unit) == (40, "hours")
     assert "income_over_50k" in adult().attributes
     with pytest.raises(Refused, match="income_over_50k"):
