@@ -11,10 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dpbench.accounting.conversion import delta_of_gdp, epsilon_of_gdp, epsilon_of_zcdp, gdp_of_pure
+from dpbench.accounting.conversion import epsilon_of_gdp, epsilon_of_zcdp, gdp_of_pure
 from dpbench.accounting.costs import Approx, Cost, Currency, Gdp, Pure, Zcdp
-
-__all__ = ["TOTALS", "Guarantee", "compose", "delta_of_gdp", "epsilon_at", "epsilon_of_gdp", "epsilon_of_zcdp"]
 
 ROUNDING = 1e-12
 """Relative slack for the rounding of sums such as δ/3 + δ/3 + δ/3."""

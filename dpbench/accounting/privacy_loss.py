@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, reduce
 from importlib import import_module
 from importlib.util import find_spec
@@ -61,17 +61,13 @@ def require() -> None:
 Pair = tuple[str, float, float]
 """A pair of one-dimensional laws: its name in dp-accounting and two numbers. Entries with equal pairs have equal prices."""
 
-_PRICES: dict[str, Callable[[float], tuple[Cost, ...]]] = {
-    "laplace": lambda bound: (Pure(bound),),
-    "geometric": lambda bound: (Pure(bound),),
-    "gaussian": lambda bound: (Gdp(bound), Zcdp(bound * bound / 2)),
-}
-"""The cost of a noise by its bound alone. An entry with another cost (from a loop, say) is priced by its stated cost."""
-
 
 def _worst_pair(entry: PricedAnswer) -> Pair:
-    cost, noise, bound = entry.cost, entry.noise, entry.bound
-    if noise is not None and bound is not None and noise in _PRICES and cost in _PRICES[noise](bound):
+    cost, noise, bound = entry.cost, entry.noise or "", entry.bound or 0.0
+    normal = Gdp(bound), Zcdp(bound * bound / 2)
+    laws: dict[str, tuple[Cost, ...]] = {"laplace": (Pure(bound),), "geometric": (Pure(bound),), "gaussian": normal}
+    # an entry with another cost than its law and bound have (from a loop, say) is priced by its stated cost
+    if cost in laws.get(noise, ()):
         if noise != "geometric":
             return (noise, 1.0, bound)
         if steps := _steps(entry.scale, bound):

@@ -1,8 +1,8 @@
-"""From noisy cells to weights: the weighted fit that histogram mechanisms share.
+"""From noisy bins to weights: the weighted fit that histogram mechanisms share.
 
-All of it is post-processing of a private answer, so none of it costs budget. A cell stands for as many rows at its centre as
-its noisy count says. Counts are first rescaled to n in total: noise that is never negative makes them exceed it many times,
-and a penalty is fixed beside the mean loss.
+All of it is post-processing of a private answer, so none of it costs budget. A bin stands for rows at its centre, as many as its
+noisy count. Counts are first rescaled so that they add up to n: counts that are clipped at 0 exceed it many times, and a
+model's penalty is fixed relative to the mean loss.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dpbench.privacy.quadratic import Quadratic
 
 
 def moments_suffice(problem: Problem) -> bool:
-    """Whether the loss is a quadratic, so that the cells' second moments hold all that a fit needs."""
+    """Return whether the loss is a quadratic, so that the second moments of the bins determine the fit."""
     return problem.loss is not None and problem.loss.exact
 
 
-def fit_cells(problem: Problem, cells: Iterable[tuple[Rows, np.ndarray]]) -> Fit:
-    """The fit of each run's cells: their centres, and weights that are not negative. One run at a time is in memory."""
+def fit_bins(problem: Problem, bins: Iterable[tuple[Rows, np.ndarray]]) -> Fit:
+    """Fit each run's bins, given by their centres and by weights that are not negative. One run at a time is in memory."""
     if moments_suffice(problem):
-        return fit_moments(problem, np.stack([(rows.z.T * weight) @ rows.z for rows, weight in cells]))
+        return fit_moments(problem, np.stack([(rows.z.T * weight) @ rows.z for rows, weight in bins]))
     weights, empty = [], []
-    for run, (rows, weight) in enumerate(cells):
+    for run, (rows, weight) in enumerate(bins):
         total = weight.sum()
         empty.append(not total > 0)
         if empty[-1]:
@@ -40,7 +40,7 @@ def fit_cells(problem: Problem, cells: Iterable[tuple[Rows, np.ndarray]]) -> Fit
 
 
 def fit_moments(problem: Problem, gram: np.ndarray) -> Fit:
-    """The fit of cells with these sums of weight · zz', z = (1, features, target): (runs, d + 2, d + 2)."""
+    """Fit bins with these sums of weight · zz', z = (1, features, target): (runs, d + 2, d + 2)."""
     total = gram[:, 0, 0]
     empty = ~(total > 0)
     scale = np.where(empty, 0.0, problem.n / np.where(empty, 1.0, total))
@@ -49,7 +49,7 @@ def fit_moments(problem: Problem, gram: np.ndarray) -> Fit:
 
 
 def fit_unbiased(problem: Problem, gram: np.ndarray, floor: np.ndarray) -> Fit:
-    """The same for counts of either sign, as they are; eigenvalues below the floor (runs,) are raised to it."""
+    """Fit bins with counts of either sign, not rescaled; eigenvalues below the floor (runs,) are raised to it."""
     objective = problem.regularised(_objective(problem, gram))
     changed = objective.spectrum[0][..., 0] < floor
     return _fit(problem.minimise(objective.floored(floor)), changed, objective.positive_definite)

@@ -1,7 +1,7 @@
 """From noisy coefficients to weights: the ridge, the repair and the minimiser that FM and its family share.
 
-All of it is post-processing of a private answer, so none of it costs budget (Dandekar et al. 2018 doubt this of making M
-symmetric, of trimming and of solving a non-convex objective; the proof does not care).
+All of it is post-processing of a private answer, so none of it costs budget. (Dandekar et al. 2018 doubt this for making M
+symmetric, trimming, and solving a non-convex objective; but post-processing is free whatever it does.)
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dpbench.privacy.quadratic import Quadratic
 Repair = Literal["trim", "floor", "none"]
 
 RADIUS = 10.0
-"""Where an objective without a minimum is minimised all the same: within this norm of the weights, a public constant."""
-STEPS = 30
-"""Halvings of the multiplier's interval: its width falls below 1e-9 of what it was."""
+"""An objective without a minimum is minimised within this norm of the weights: a public constant."""
+HALVINGS = 30
+"""The multiplier's interval is halved this often: its width falls below 1e-9 of the initial one."""
 
 
 def minimise(
@@ -35,18 +35,18 @@ def minimise(
     radius: float = RADIUS,
     columns: np.ndarray | None = None,
 ) -> Fit:
-    """The weights of each run's noisy objective.
+    """Return the minimiser of each run's noisy objective.
 
     ``ridge``: multiples of the noise's standard deviation on M's coefficients, added to M's diagonal (Zhang et al. 2012,
-    section 6.1). ``repair``: ``trim`` drops directions whose eigenvalue is not positive (section 6.2), ``floor`` raises
-    eigenvalues to what noise alone makes of them, 2 std sqrt(D), ``none`` leaves the objective as it came out, calls the run
-    diverged where it has no minimum, and minimises it within ‖w‖ <= ``radius``. ``columns``: ridge and repair act
-    on u, w_j = q_j u_j (one q for all runs, or one a run), where noise of unequal scales is even.
+    section 6.1). ``repair``: ``trim`` drops directions whose eigenvalue is not positive (section 6.2); ``floor`` raises
+    eigenvalues to the largest that noise alone makes, 2 std sqrt(D); ``none`` leaves the objective unchanged, and if it has
+    no minimum, reports the run as diverged and minimises it within ‖w‖ <= ``radius``. ``columns``: ridge and repair act on u,
+    w_j = q_j u_j (one q for all runs, or one per run), for which noise of unequal scales is even.
     """
     noisy = problem.regularised(objective.quadratic(coefficients, problem.n))
     if columns is not None:
         noisy, noise = noisy.rescaled(columns), replace(noise, scale=noise.scale * objective.products(columns))
-    definite = noisy.positive_definite
+    definite = noisy.positive_definite  # before the ridge, which then only shifts this spectrum
     ridged = noisy.ridged(ridge * np.sqrt(objective.quadratic_variance(noise).max(axis=1))) if ridge else noisy
     repaired, changed = _REPAIRS[repair](ridged, objective, noise)
     unbounded = ~repaired.bounded
@@ -56,11 +56,11 @@ def minimise(
 
 
 def minimum_within(problem: Problem, quadratic: Quadratic, unbounded: np.ndarray, radius: float = RADIUS) -> np.ndarray:
-    """The minimisers; for unbounded runs those of f(w) + μ ‖w‖² with the least μ that keeps ‖w‖ <= radius: (runs, D).
+    """Return the minimisers, for unbounded runs those of f(w) + μ ‖w‖² with the least μ that keeps ‖w‖ <= radius: (runs, D).
 
-    Convex or not, f is nowhere in the ball smaller than at such a point of norm ``radius``, since elsewhere it is larger by at
-    least μ (radius² - ‖w‖²) >= 0. The norm grows without bound as μ falls to -λ_min, unless an absolute penalty holds the
-    weights back: then the point may lie inside, and is a minimum of the objective made just convex. Found by halving, at the
+    Whether f is convex or not, such a point of norm ``radius`` minimises f in the ball: everywhere else in it f is larger by at
+    least μ (radius² - ‖w‖²) >= 0. The norm grows without bound as μ falls to -λ_min, unless the model has an absolute penalty:
+    then the point may lie inside the ball, and is a minimum of the objective made just convex. μ is found by bisection, at the
     cost of 31 minimisations.
     """
     if not unbounded.any():
@@ -68,7 +68,7 @@ def minimum_within(problem: Problem, quadratic: Quadratic, unbounded: np.ndarray
     low = np.where(unbounded, -quadratic.spectrum[0][..., 0], 0.0)
     # at the upper end f(w) <= f(0) gives (μ + λ_min) ‖w‖² <= ‖c‖ ‖w‖
     high = low + np.where(unbounded, np.linalg.norm(quadratic.linear, axis=-1) / radius, 0.0)
-    for _ in range(STEPS):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         outside = np.linalg.norm(problem.minimise(quadratic.ridged(middle)), axis=-1) > radius
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
@@ -80,7 +80,7 @@ def _trim(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Qu
 
 
 def _floor(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Quadratic, np.ndarray]:
-    # the operator norm of a symmetric noise matrix is about 2 std_off sqrt(D) (ALGORITHMS 6.1)
+    # the operator norm of a symmetric noise matrix is about 2 std_off sqrt(D)
     floor = 2 * objective.off_diagonal_std(noise) * np.sqrt(objective.geometry.dimension)
     return quadratic.floored(floor), quadratic.spectrum[0][..., 0] < floor
 
@@ -90,3 +90,4 @@ def _none(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Qu
 
 
 _REPAIRS = {"trim": _trim, "floor": _floor, "none": _none}
+"""Each repair returns the repaired objective and which runs it changed."""

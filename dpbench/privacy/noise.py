@@ -1,4 +1,4 @@
-"""Noise: a law, its scales, and the bound they rest on. One object describes one joint release."""
+"""Noise: a law, its scales, and the bound that they rest on. One object describes one joint release."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Array = np.ndarray
 
 
 class Law(ABC):
-    """A noise law: how standard draws are made, how a scale shapes them, what a bounded change costs."""
+    """A noise law: how to make standard draws, how a scale shapes them, and what a bounded change costs."""
 
     name: ClassVar[str]
     norm: ClassVar[Literal["L1", "L2"]]
 
     @abstractmethod
     def standard(self, generator: np.random.Generator, size: int) -> Array:
-        """Draws that depend on no scale: shared by every mechanism and every ε."""
+        """Return draws that depend on no scale, so that every mechanism and every ε can share them."""
 
     def shape(self, standard: Array, scale: Array) -> Array:
-        """The noise of this scale made of standard draws."""
+        """Return the noise of this scale, made from standard draws."""
         return np.asarray(standard * scale)
 
     @abstractmethod
     def cost(self, bound: float) -> Cost:
-        """The price when neighbours move the exact answer, divided by the scale, by at most ``bound`` in ``norm``."""
+        """Return the price if neighbours move the exact answer, divided by the scale, by at most ``bound`` in ``norm``."""
 
     @abstractmethod
     def variance(self, scale: Array) -> Array:
-        """The noise's variance: what tests and repairs go by."""
+        """Return the variance of the noise of this scale."""
 
 
 class Laplace(Law):
@@ -76,7 +76,7 @@ class Geometric(Law):
 
 
 class Gaussian(Law):
-    """The normal law; ``scale`` is its standard deviation. Costs μ = bound in GDP, which is exact."""
+    """The normal law; ``scale`` is its standard deviation. It costs μ = bound in GDP, which is exact."""
 
     name = "gaussian"
     norm = "L2"
@@ -115,12 +115,13 @@ class Noise:
         if not (np.isfinite(self.bound) and self.bound > 0):
             raise ValueError(f"A noise's bound must be finite and positive. Got {self.bound} instead.")
         if not self.proof.strip():
-            raise ValueError("A noise's proof must say why its bound holds; without one there is curator.unproven.")
+            raise ValueError("A noise's proof must say why its bound holds. Use curator.unproven for noise without a proof.")
         scale.flags.writeable = False
         object.__setattr__(self, "scale", scale)
 
     @property
     def cost(self) -> Cost:
+        """The price of the release."""
         return self.law.cost(float(self.bound))
 
     def scale_of(self, run: int) -> Array:
@@ -129,33 +130,33 @@ class Noise:
 
     @property
     def sensitivity(self) -> float | None:
-        """In the answer's own unit; None where coefficients have scales of their own."""
+        """The sensitivity in the answer's own unit; None if the coefficients have different scales."""
         low, high = float(self.scale.min()), float(self.scale.max())
         return float(self.bound) * high if low == high else None
 
 
 def laplace(sensitivity: float, epsilon: float, proof: str) -> Noise:
-    """Laplace noise for an L1 sensitivity: scale = sensitivity / ε (Dwork et al. 2006)."""
-    return _uniform(Laplace(), sensitivity, epsilon, proof)
+    """Return Laplace noise for an L1 sensitivity: scale = sensitivity / ε (Dwork et al. 2006)."""
+    return _equal_scales(Laplace(), sensitivity, epsilon, proof)
 
 
 def geometric(sensitivity: int, epsilon: float, proof: str) -> Noise:
-    """Two-sided geometric noise for integer answers with an L1 sensitivity: exp(-ε / sensitivity) an integer further."""
-    return _uniform(Geometric(), sensitivity, epsilon, proof)
+    """Return two-sided geometric noise for integer answers: P[x + 1] / P[x] = exp(-ε / L1 sensitivity) for x >= 0."""
+    return _equal_scales(Geometric(), sensitivity, epsilon, proof)
 
 
 def gaussian(sensitivity: float, mu: float, proof: str) -> Noise:
-    """Gaussian noise for an L2 sensitivity: standard deviation = sensitivity / μ, which is μ-GDP."""
-    return _uniform(Gaussian(), sensitivity, mu, proof)
+    """Return Gaussian noise for an L2 sensitivity: standard deviation = sensitivity / μ, which is μ-GDP."""
+    return _equal_scales(Gaussian(), sensitivity, mu, proof)
 
 
 def concentrated(sensitivity: float, rho: float, proof: str) -> Noise:
-    """Gaussian noise for an L2 sensitivity, paid in ρ: standard deviation = sensitivity / sqrt(2ρ)."""
-    return _uniform(ConcentratedGaussian(), sensitivity, math.sqrt(2 * rho) if rho > 0 else rho, proof)
+    """Return Gaussian noise for an L2 sensitivity, paid in ρ: standard deviation = sensitivity / sqrt(2ρ)."""
+    return _equal_scales(ConcentratedGaussian(), sensitivity, math.sqrt(2 * rho) if rho > 0 else rho, proof)
 
 
-def _uniform(law: Law, sensitivity: float, bound: float, proof: str) -> Noise:
-    """One scale for every coefficient, such that the sensitivity is worth ``bound``."""
+def _equal_scales(law: Law, sensitivity: float, bound: float, proof: str) -> Noise:
+    """Return noise with one scale for every coefficient, at which the sensitivity is worth ``bound``."""
     for what, value in (("sensitivity", sensitivity), ("budget", bound)):
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"A {law.name} noise's {what} must be finite and positive. Got {value} instead.")

@@ -16,7 +16,7 @@ from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.bins import Binning, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-from dpbench.fitting.noisy_histogram import fit_cells, fit_moments, fit_unbiased, moments_suffice
+from dpbench.fitting.noisy_histogram import fit_bins, fit_moments, fit_unbiased, moments_suffice
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.histogram import L1_SENSITIVITY, PROOF, Histogram, Scan
 from dpbench.privacy.ledger import Budget
@@ -92,7 +92,7 @@ class NoisyHistogram(Mechanism):
     def _fit_bins(self, problem: Problem, binning: Binning, scan: Scan, noise: Noise, threshold: float) -> Fit:
         runs = range(len(problem.n))
         if not moments_suffice(problem):
-            return fit_cells(problem, (_weighted_bins(binning, scan, run, threshold) for run in runs))
+            return fit_bins(problem, (_weighted_bins(binning, scan, run, threshold) for run in runs))
         gram = np.zeros((len(runs), problem.geometry.features + 2, problem.geometry.features + 2))
         for run in runs:
             for start, counts in scan.blocks(run):

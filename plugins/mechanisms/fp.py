@@ -13,7 +13,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.bins import Binning
 from dpbench.data.geometry import Geometry
-from dpbench.fitting.noisy_histogram import fit_cells
+from dpbench.fitting.noisy_histogram import fit_bins
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.histogram import L1_SENSITIVITY, PROOF, Histogram
 from dpbench.privacy.ledger import Budget
@@ -80,7 +80,7 @@ class FilterPriority(Mechanism):
                 f"At most {MAX_EXPECTED_SURVIVORS:,} can be held."
             )
         summaries = curator.sparse(Histogram(binning), noise, threshold, size)
-        fit = fit_cells(problem, ((binning.centres(summary.index), summary.counts) for summary in summaries))
+        fit = fit_bins(problem, ((binning.centres(summary.index), summary.counts) for summary in summaries))
         return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(binning.size, 10**300))})
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from dpbench.accounting.composition import compose, delta_of_gdp, epsilon_of_gdp, epsilon_of_zcdp
+from dpbench.accounting.composition import compose
+from dpbench.accounting.conversion import delta_of_gdp, epsilon_of_gdp, epsilon_of_zcdp
 from dpbench.accounting.costs import Approx, Gdp, Nothing, Pure, Zcdp
 
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-3, 0.1)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpbench.accounting.composition import epsilon_of_zcdp
+from dpbench.accounting.conversion import epsilon_of_zcdp
 from dpbench.accounting.costs import Pure, Zcdp
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
