@@ -128,6 +128,28 @@ def test_its_module_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path
     assert recorded(home, "mechanism.shrink") == ["0.2", "0.8"]
 
 
+def test_its_paper_is_listed_run_and_judged(stranger: Home) -> None:
+    entry = stranger.plugins()["stranger2024"]
+    assert (entry["kind"], entry["name"], entry["health"]) == ("paper", "stranger2024", "ok")
+    assert entry["summary"] == "A Stranger 2024: Shrinking"
+    (listed,) = json.loads(stranger.run("experiments", "stranger2024", "--json").stdout)
+    assert (listed["name"], listed["cells"], listed["runs"]) == ("stranger2024/fig1", 3, 12)
+    assert listed["chosen"] == "The paper does not say how often it splits; here twice."
+    result = stranger.run("-m", "experiment=stranger2024/fig1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    judged = stranger.run("claims", "stranger2024")
+    assert recorded(stranger, "mechanism.shrink") == ["0.1", "0.9"]
+    assert "A Stranger 2024: Shrinking" in judged.stdout
+    assert "holds (2 of 2)" in judged.stdout
+
+
+def test_its_paper_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path) -> None:
+    shutil.copytree(STRANGER / "stranger_plugin" / "study", tmp_path / "study")
+    result = home.run("--plugins-dir", str(tmp_path), "plan", "-m", "experiment=stranger2024/fig1", "mechanism=fm")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "fm" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
