@@ -3,6 +3,7 @@
     python scripts/results.py                          all of them: most of an hour on two cores; writes docs/results
     python scripts/results.py --quick --out results    a first look in minutes
     python scripts/results.py --only fang2019          one paper, or one figure (zhang2012/fig6)
+    python scripts/results.py --summary                only the tables of claims, from the scorecard that is there
 
 All go to one store, a new one unless --uri names another, so that cells which figures share run once. The exit code is 1 where a
 preset failed, or a cell of one.
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -32,20 +33,27 @@ from dpbench.report.figures.style import save, styled
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_reader import read_sweep
 
-HERE = Path(__file__).resolve().parent.parent
-RESULTS = HERE / "docs" / "results"
-README = HERE / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results"
+README = ROOT / "README.md"
 START, END = "<!-- claims: written by scripts/results.py -->", "<!-- end of claims -->"
+OUTCOMES = {"hold": "holds (", "hold in part": "holds in ", "do not hold": "does not hold", "open": "not "}
+"""The columns of the summary, and how the verdicts that they count begin."""
+CLAIMS_INTRODUCTION = (
+    "Written by `python scripts/results.py`. The evidence for each verdict is in [scorecard.md](scorecard.md), which also has",
+    "lines that no paper asserts; [claims.md](../claims.md) says how to read them. The census tables are synthetic: a verdict is",
+    "about these records, not about the papers' data.",
+)
 
 
 @dataclass(frozen=True)
-class Ran:
+class PresetRun:
     """A preset that was run, and how it went."""
 
     experiment: Experiment
     command: str
     seconds: float
-    counted: str
+    counts: str
     """How many cells ran, were recorded already, failed or were pruned."""
     failed: bool
 
@@ -56,34 +64,39 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a figure or a paper; may be given again")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder that is written")
     parser.add_argument("--uri", help="the tracking store; what it has already is not run again")
+    parser.add_argument("--summary", action="store_true", help="write claims.md and the README's table from scorecard.md")
     arguments = parser.parse_args()
+    if arguments.summary:
+        show_claims(RESULTS, README)
+        return 0
     known = experiments()
     try:
-        wanted = [one for name in arguments.only for one in select(name, known)] or list(known.values())
+        wanted = [experiment for name in arguments.only for experiment in select(name, known)] or list(known.values())
     except Refused as refusal:
         print(refusal, file=sys.stderr)
         return 2
     with _store(arguments.uri) as uri:
-        ran = [*_run(in_order(wanted), uri, arguments.quick)]
-        broken = [one.experiment.name for one in ran if one.failed]
-        written = write(ran, uri, arguments.out.resolve(), arguments.quick)
+        runs = [*_run(in_order(wanted), uri, arguments.quick)]
+        failed = [run.experiment.name for run in runs if run.failed]
+        written = write(runs, uri, arguments.out.resolve(), arguments.quick)
         judged = scorecard(uri, arguments.out.resolve())
     if judged and arguments.out.resolve() == RESULTS:
-        show(RESULTS / "scorecard.md", README)
-    print(f"{len(ran)} presets in {sum(one.seconds for one in ran) / 60:.1f} minutes, {written} figures in {arguments.out}.")
-    if broken:
-        print(f"FAILED: {', '.join(broken)}", file=sys.stderr)
-    return 0 if not broken and written == len(ran) and judged else 1
+        show_claims(RESULTS, README)
+    print(f"{len(runs)} presets in {sum(run.seconds for run in runs) / 60:.1f} minutes, {written} figures in {arguments.out}.")
+    if failed:
+        print(f"FAILED: {', '.join(failed)}", file=sys.stderr)
+    return 0 if not failed and written == len(runs) and judged else 1
 
 
 def in_order(wanted: Sequence[Experiment]) -> list[Experiment]:
-    """By paper and by the figure's number: one that shows another's cells anew comes later, and finds them recorded."""
+    """Sort by paper and figure number: a figure that shows the cells of another one comes later, and finds them recorded."""
 
-    def key(one: Experiment) -> tuple[str, int]:
-        number = re.search(r"\d+$", one.name)
-        return one.name.partition("/")[0], int(number[0]) if number else 0
+    def key(name: str) -> tuple[str, int]:
+        number = re.search(r"\d+$", name)
+        return name.partition("/")[0], int(number[0]) if number else 0
 
-    return sorted({one.name: one for one in wanted}.values(), key=key)
+    by_name = {experiment.name: experiment for experiment in wanted}
+    return [by_name[name] for name in sorted(by_name, key=key)]
 
 
 @contextmanager
@@ -95,71 +108,89 @@ def _store(uri: str | None) -> Iterator[str]:
         yield f"sqlite:///{folder}/mlflow.db"
 
 
-def _run(wanted: Sequence[Experiment], uri: str, quick: bool) -> Iterator[Ran]:
-    for number, one in enumerate(wanted, 1):
-        more = ["quick=true"] if quick else []
-        words = ["-m", "dpbench", "-m", f"experiment={one.name}", *more]
+def _run(wanted: Sequence[Experiment], uri: str, quick: bool) -> Iterator[PresetRun]:
+    for number, experiment in enumerate(wanted, 1):
+        words = ["-m", "dpbench", "-m", f"experiment={experiment.name}", *(["quick=true"] if quick else [])]
+        command = [sys.executable, "-P", *words, f"tracking.uri={uri}"]
         start = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-P", *words, f"tracking.uri={uri}"], capture_output=True, text=True, check=False, cwd=HERE
-        )
+        result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         seconds = time.perf_counter() - start
-        counted = next((line for line in done.stdout.splitlines() if line.startswith("Cells: ")), "")
-        print(f"{number}/{len(wanted)} {one.name}: {seconds:.0f} s. {counted or 'FAILED'}", flush=True)
-        failed = done.returncode != 0 or "FAILED" in counted
+        counts = next((line for line in result.stdout.splitlines() if line.startswith("Cells: ")), "")
+        print(f"{number}/{len(wanted)} {experiment.name}: {seconds:.0f} s. {counts or 'FAILED'}", flush=True)
+        failed = result.returncode != 0 or "FAILED" in counts
         if failed:
-            print("\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]]), file=sys.stderr, flush=True)
-        yield Ran(one, " ".join(["python", *words]), seconds, _plainly(counted), failed)
+            print("\n".join([*result.stdout.splitlines()[-5:], *result.stderr.splitlines()[-5:]]), file=sys.stderr, flush=True)
+        yield PresetRun(experiment, " ".join(["python", *words]), seconds, _without_hints(counts), failed)
 
 
-def _plainly(counted: str) -> str:
-    """The line that a sweep ends with, without what only its reader can use."""
-    return re.sub(r" \([^)]*\)", "", counted).removeprefix("Cells: ").removesuffix(".")
+def _without_hints(counts: str) -> str:
+    """Return the line that a sweep ends with, without the hints for who runs it."""
+    return re.sub(r" \([^)]*\)", "", counts).removeprefix("Cells: ").removesuffix(".")
 
 
-def write(ran: Sequence[Ran], uri: str, out: Path, quick: bool) -> int:
-    """Write the figures and the index; how many figures there are."""
+def write(runs: Sequence[PresetRun], uri: str, out: Path, quick: bool) -> int:
+    """Write the figures and the index, and return the number of figures."""
     out.mkdir(parents=True, exist_ok=True)
     captions = {}
     with open_store(uri, create=False) as store:
-        for one in ran:
-            caption = _figure(store, one.experiment.name, out)
+        for run in runs:
+            caption = _figure(store, run.experiment.name, out)
             if caption is None:
-                print(f"{one.experiment.name} has no figure.", file=sys.stderr)
+                print(f"{run.experiment.name} has no figure.", file=sys.stderr)
             else:
-                captions[one.experiment.name] = caption
-    (out / "index.md").write_text(index(ran, captions, quick), encoding="utf-8")
+                captions[run.experiment.name] = caption
+    (out / "index.md").write_text(index(runs, captions, quick), encoding="utf-8")
     return len(captions)
 
 
 def scorecard(uri: str, out: Path) -> bool:
-    """Write what became of the papers' claims; whether it could be written."""
+    """Write how the papers' claims came out, and return whether that worked."""
     words = ["-m", "dpbench", "claims", "--uri", uri, "--out", str(out / "scorecard.md")]
-    done = subprocess.run([sys.executable, "-P", *words], capture_output=True, text=True, check=False, cwd=HERE)
-    if done.returncode:
-        print(done.stderr, file=sys.stderr)
-    return done.returncode == 0
+    result = subprocess.run([sys.executable, "-P", *words], capture_output=True, text=True, check=False, cwd=ROOT)
+    if result.returncode:
+        print(result.stderr, file=sys.stderr)
+    return result.returncode == 0
 
 
-def show(scored: Path, page: Path) -> None:
-    """Write the papers' own claims and their verdicts into the README."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(START)
+def show_claims(results: Path, readme: Path) -> None:
+    """Write how the claims came out: all of them beside the scorecard, and their counts into the README."""
+    scored = verdicts_in((results / "scorecard.md").read_text(encoding="utf-8"))
+    (results / "claims.md").write_text(claims_page(scored), encoding="utf-8")
+    before, _, rest = readme.read_text(encoding="utf-8").partition(START)
     _, _, after = rest.partition(END)
-    page.write_text(f"{before}{START}\n\n{in_short(scored.read_text(encoding='utf-8'))}\n{END}{after}", encoding="utf-8")
+    readme.write_text(f"{before}{START}\n\n{summary(scored)}\n{END}{after}", encoding="utf-8")
 
 
-def in_short(scored: str) -> str:
-    """The scorecard without its evidence, and without what no paper asserts."""
-    lines = ["| paper | what it asserts | here |", "| --- | --- | --- |"]
+def verdicts_in(scorecard: str) -> dict[str, list[tuple[str, str]]]:
+    """Return each paper's own claims with their verdicts, from the Markdown of a scorecard."""
+    scored: dict[str, list[tuple[str, str]]] = {}
     paper = ""
-    for line in scored.splitlines():
+    for line in scorecard.splitlines():
         if line.startswith("## "):
             paper = line.removeprefix("## ").partition(":")[0]
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(cells) == 5 and cells[2].startswith("**") and not cells[0].startswith("(Not in the paper.)"):
-            lines.append(f"| {paper} | {cells[0]} | {cells[2].strip('*')} |")
-            paper = ""
+            scored.setdefault(paper, []).append((cells[0], cells[2].strip("*")))
+    return scored
+
+
+def summary(scored: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Return a table with the number of claims of each paper by their verdicts."""
+    titles = ("paper", "claims", *OUTCOMES)
+    lines = [f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
+    for paper, claims in scored.items():
+        states = [next(title for title, beginning in OUTCOMES.items() if verdict.startswith(beginning)) for _, verdict in claims]
+        lines.append(f"| {' | '.join([paper, str(len(claims)), *(str(states.count(title)) for title in OUTCOMES)])} |")
+    return "\n".join(lines) + "\n"
+
+
+def claims_page(scored: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Return the page that lists every claim of the papers with its verdict."""
+    lines = ["# What the papers claim, and how it came out", "", *CLAIMS_INTRODUCTION, ""]
+    lines += ["| paper | what it asserts | here |", "| --- | --- | --- |"]
+    for paper, claims in scored.items():
+        names = [paper, *[""] * (len(claims) - 1)]
+        lines += [f"| {name} | {claim} | {verdict} |" for name, (claim, verdict) in zip(names, claims, strict=True)]
     return "\n".join(lines) + "\n"
 
 
@@ -179,30 +210,30 @@ def _figure(store: Store, name: str, out: Path) -> str | None:
     return picture.caption
 
 
-def index(ran: Sequence[Ran], captions: dict[str, str], quick: bool) -> str:
-    """The page that lists every figure."""
-    made = "python scripts/results.py" + " --quick" * quick
-    minutes = sum(one.seconds for one in ran) / 60
+def index(runs: Sequence[PresetRun], captions: Mapping[str, str], quick: bool) -> str:
+    """Return the page that lists every figure."""
+    command = "python scripts/results.py" + " --quick" * quick
+    minutes = sum(run.seconds for run in runs) / 60
     versions = f"dpbench {__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     lines = ["# The papers' figures", ""]
     lines += [
-        f"Made by `{made}` in {minutes:.1f} minutes ({versions}). What each preset takes from its paper and what it chooses:"
+        f"Made by `{command}` in {minutes:.1f} minutes ({versions}). What each preset takes from its paper and what it chooses:"
     ]
     lines += ["`python -m dpbench experiments`, and [experiments.md](../experiments.md). What the papers assert, and whether it"]
-    lines += ["holds here: [scorecard.md](scorecard.md).", ""]
+    lines += ["holds here: [claims.md](claims.md), and with the evidence [scorecard.md](scorecard.md).", ""]
     lines += ["**A quick run, with few repeats: a first look, and no evidence.**", ""] if quick else []
-    for paper, some in groupby(ran, key=lambda one: one.experiment.name.partition("/")[0]):
+    for paper, group in groupby(runs, key=lambda run: run.experiment.name.partition("/")[0]):
         lines += [f"## {paper}", ""]
-        for one in some:
-            lines += _entry(one, captions.get(one.experiment.name))
+        for run in group:
+            lines += _entry(run, captions.get(run.experiment.name))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _entry(one: Ran, caption: str | None) -> list[str]:
-    name = one.experiment.name
-    title = one.experiment.preset.title if one.experiment.preset else name
-    shown = [f"![{title}]({name}.png)", "", f"{caption} ([PDF]({name}.pdf))"] if caption is not None else ["There is no figure."]
-    return [f"### {title}", "", *shown, "", f"`{one.command}`: {one.seconds:.0f} s; cells: {one.counted or 'none'}.", ""]
+def _entry(run: PresetRun, caption: str | None) -> list[str]:
+    name = run.experiment.name
+    title = run.experiment.preset.title if run.experiment.preset else name
+    figure = [f"![{title}]({name}.png)", "", f"{caption} ([PDF]({name}.pdf))"] if caption is not None else ["There is no figure."]
+    return [f"### {title}", "", *figure, "", f"`{run.command}`: {run.seconds:.0f} s; cells: {run.counts or 'none'}.", ""]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a figure shows: which of a sweep's numbers stand on which axis. A preset says it in YAML."""
+"""What a figure shows: which of a sweep's numbers are on which axis. Presets set it in YAML."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dpbench.base.options import check_options, option
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of a sweep's cells; every field can be set below ``preset.figure``."""
+    """A figure spec says how the cells of a sweep are drawn; every field can be set below ``preset.figure``."""
 
     form: Literal["lines", "boxes", "roc"] = option("lines", help="curves, box plots of the runs, or mean ROC curves")
-    x: str = option("epsilon", help="what stands on the horizontal axis: a parameter or a metric")
+    x: str = option("epsilon", help="what is on the horizontal axis: a parameter or a metric")
     y: tuple[str, ...] = option((), help="the metric, or several: each panel takes the first it has; empty: the model's primary")
     statistic: Literal["median", "mean", "variance"] = option("median", help="which number over the runs")
     band: Literal["quantiles", "confidence"] | None = option(
         "quantiles", help="20-80 % of the runs, the 95 % interval of the mean, or nothing"
     )
     curves: tuple[str, ...] = option(
-        ("mechanism",), help="the parameters that make a curve, beside the swept options of mechanisms"
+        ("mechanism",), help="the parameters that make a curve, in addition to the swept options of mechanisms"
     )
     panels: tuple[str, ...] = option(("model", "dataset"), help="the parameters that make a panel")
     references: tuple[str, ...] | None = option(

@@ -13,7 +13,7 @@ from dpbench.records.figure_spec import FigureSpec
 
 @dataclass(frozen=True)
 class Preset:
-    """What the section ``preset`` of an experiment's YAML says, beside the grid that it sweeps."""
+    """A preset is what the section ``preset`` of an experiment's YAML says: everything but the grid."""
 
     name: str = option("", help="what experiment= calls it")
     title: str = option("", help="the paper and the figure")
@@ -24,7 +24,7 @@ class Preset:
 
     @classmethod
     def of(cls, config: Mapping[str, Any] | None) -> Self | None:
-        """The preset of a resolved configuration, if it has one."""
+        """Return the preset of a resolved configuration, or None if it has none."""
         if not config:
             return None
         refuse_unknown_options(cls, config, "preset")
@@ -38,5 +38,5 @@ class Preset:
             raise Refused("The option 'title' of preset must say which figure it is. Got an empty text.")
 
     def as_config(self) -> dict[str, Any]:
-        """Plain data, from which :meth:`of` makes it again."""
+        """Return plain data, from which :meth:`of` makes the preset again."""
         return asdict(self)

@@ -99,3 +99,17 @@ def test_what_is_left_out_is_said(capsys: Capture, monkeypatch: pytest.MonkeyPat
     assert "Left out by DPBENCH_DISABLE_PLUGINS: dpba" in text
     assert "Left out by DPBENCH_DISABLE_PLUGINS: torn" in text
     assert "half a page" not in text
+
+
+def test_a_paper_that_cannot_be_read_is_listed_as_broken_and_stops_nobody(folder: Path, capsys: Capture) -> None:
+    (folder / "mine" / "presets").mkdir(parents=True)
+    (folder / "mine" / "__init__.py").write_text(
+        "from pathlib import Path\nfrom dpbench import Paper, hookimpl\n\n"
+        "@hookimpl\ndef dpbench_papers():\n    return [Paper('mine', 'Mine 2020', Path(__file__).parent)]\n"
+    )
+    (folder / "mine" / "presets" / "fig1.yaml").write_text("preset: [")
+    papers = {entry["name"]: entry for entry in listed(capsys) if entry["kind"] == "paper"}
+    assert papers["mine"]["health"] == "broken"
+    assert "fig1.yaml is not YAML" in papers["mine"]["reason"]
+    assert len(papers) > 1
+    assert {entry["health"] for name, entry in papers.items() if name != "mine"} == {"ok"}

@@ -36,7 +36,7 @@ def test_figures_are_run_by_paper_and_number_and_each_once(results: ModuleType) 
 
 def test_the_page_has_each_figure_with_its_command_its_seconds_and_its_cells(results: ModuleType) -> None:
     one = experiments()["zhang2012/fig6"]
-    ran = results.Ran(one, one.command, 61.4, "108 run, 12 pruned", False)
+    ran = results.PresetRun(one, one.command, 61.4, "108 run, 12 pruned", False)
     page = results.index([ran], {one.name: "What it shows."}, True)
     assert "![Zhang et al. 2012, Figure 6](zhang2012/fig6.png)" in page
     assert "What it shows. ([PDF](zhang2012/fig6.pdf))" in page
@@ -46,14 +46,44 @@ def test_the_page_has_each_figure_with_its_command_its_seconds_and_its_cells(res
     assert "There is no figure." in results.index([ran], {}, False)
 
 
-def test_the_readme_shows_the_verdicts_of_the_scorecard_and_the_page_every_preset(results: ModuleType) -> None:
-    scored = (ROOT / "docs" / "results" / "scorecard.md").read_text(encoding="utf-8")
+SCORECARD = """
+# Claims
+
+## A 2012: title
+
+| claim | where | verdict | data | evidence |
+| --- | --- | --- | --- | --- |
+| a \\| b | 1 | **holds (2 of 2)** | x | y |
+| (Not in the paper.) c | 1 | **holds (1 of 1)** | x | |
+| d | 2 | **holds in 1 of 2** | x | |
+
+## B 2013: title
+
+| e | 1 | **does not hold (1 of 1 against)** | x | |
+| f | 2 | **not decided (0 of 1 point that way)** | x | |
+| g | 2 | **not run** | | |
+"""
+
+
+def test_the_claims_of_the_papers_are_listed_and_counted_by_their_verdicts(results: ModuleType) -> None:
+    scored = results.verdicts_in(SCORECARD)
+    assert list(scored) == ["A 2012", "B 2013"]
+    assert scored["A 2012"] == [("a \\| b", "holds (2 of 2)"), ("d", "holds in 1 of 2")]
+    table = [line.strip("| ").split(" | ") for line in results.summary(scored).splitlines()]
+    assert table[0] == ["paper", "claims", "hold", "hold in part", "do not hold", "open"]
+    assert table[2:] == [["A 2012", "2", "1", "1", "0", "0"], ["B 2013", "3", "0", "0", "1", "2"]]
+    assert "|  | d | holds in 1 of 2 |\n" in results.claims_page(scored)
+
+
+def test_the_readme_and_the_page_of_claims_are_those_of_the_scorecard(results: ModuleType) -> None:
+    scored = results.verdicts_in((ROOT / "docs" / "results" / "scorecard.md").read_text(encoding="utf-8"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.count(results.START) == readme.count(results.END) == 1
-    assert results.in_short(scored) in readme, "written by scripts/results.py"
-    claims = ["| a \\| b | 1 | **holds** | x | y |", "| (Not in the paper.) c | 1 | **holds** | x | |"]
-    shown = results.in_short("\n".join(["# Claims", "## A 2012: title", *claims]))
-    assert shown.splitlines()[2:] == ["| A 2012 | a \\| b | holds |"]
+    stale = "python scripts/results.py --summary writes it"
+    assert f"{results.START}\n\n{results.summary(scored)}\n{results.END}\n" in readme, stale
+    assert (ROOT / "docs" / "results" / "claims.md").read_text(encoding="utf-8") == results.claims_page(scored), stale
+
+
+def test_the_page_of_results_has_every_preset(results: ModuleType) -> None:
     page = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
     for name in experiments():
         assert f"({name}.png)" in page
