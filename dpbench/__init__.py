@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpbench.contracts.fit import Fit
     from dpbench.contracts.hooks import hookimpl
     from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
+    from dpbench.contracts.metric import Metric
     from dpbench.contracts.model import Model
     from dpbench.contracts.paper import Paper
     from dpbench.releases.release_file import load_release
@@ -30,6 +31,7 @@ __all__ = [
     "Dataset",
     "Fit",
     "Mechanism",
+    "Metric",
     "Model",
     "OneRunMechanism",
     "Paper",
@@ -45,6 +47,7 @@ _HOMES = {
     "Fit": "dpbench.contracts.fit",
     "Dataset": "dpbench.contracts.dataset",
     "Mechanism": "dpbench.contracts.mechanism",
+    "Metric": "dpbench.contracts.metric",
     "Model": "dpbench.contracts.model",
     "OneRunMechanism": "dpbench.contracts.mechanism",
     "Paper": "dpbench.contracts.paper",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.contracts.metric import ConstantPredictions, Metric, Predictions, evaluate
 from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments
 from dpbench.data.samples import Sample, WholeSample
@@ -157,3 +158,27 @@ def curate() -> Callable[..., Curator]:
         return curator
 
     return built
+
+
+@pytest.fixture(scope="session")
+def score() -> Callable[..., dict[str, np.ndarray]]:
+    """The metrics of a model (its name, or the model itself) for weights (runs, D) on a sample."""
+
+    def metrics(model: Any, weights: np.ndarray, sample: Sample) -> dict[str, np.ndarray]:
+        return evaluate(_metrics_of(model), Predictions(weights, sample))
+
+    return metrics
+
+
+@pytest.fixture(scope="session")
+def score_mean() -> Callable[..., dict[str, np.ndarray]]:
+    """The metrics of the mean predictor of one sample on another."""
+
+    def metrics(model: Any, train: Sample, test: Sample) -> dict[str, np.ndarray]:
+        return evaluate(_metrics_of(model), ConstantPredictions(train, test))
+
+    return metrics
+
+
+def _metrics_of(model: Any) -> list[Metric]:
+    return registry().metrics_of(registry().get("model", model) if isinstance(model, str) else model)

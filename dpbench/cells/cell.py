@@ -93,7 +93,7 @@ class Cell:
     def shared(self) -> str:
         """What must be equal for two cells to share their rows, splits and statistics: one work unit."""
         config = {name: self.config[name] for name in ("model", "dataset", "splits", "seed", "noise")}
-        versions = {name: self.versions.get(name, "") for name in ("data", "dataset", "model")}
+        versions = {name: self.versions.get(name, "") for name in ("data", "dataset", "model", "metrics")}
         return digest({"config": config, "versions": versions})
 
     @cached_property

@@ -22,6 +22,7 @@ from dpbench.cells.loading import DatasetRows, source_of
 from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.metric import ConstantPredictions, Predictions, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
@@ -127,6 +128,7 @@ class _Runner:
         preparing = Curator(self.block.train, self.draws, Budget(), self.source.scaled(unit.repeats[0]).leaks)
         self.problem: Problem = self.source.model.prepare(preparing)
         self.prepared = preparing.ledger
+        self.metrics = registry().metrics_of(self.source.model)
         self._shared: dict[str, np.ndarray] | None = None
         self._fitted: _Fitted | None = None
         self._known: dict[Hashable, Any] = {}
@@ -170,8 +172,8 @@ class _Runner:
             if not isinstance(fit, Fit):
                 what = type(self.problem).__name__
                 raise TypeError(f"{what}.exact must return a dpbench.Fit. Got {type(fit).__name__} instead.")
-            exact = self.problem.score(fit.weights, block.test)
-            constant = self.problem.reference(block.train, block.test)
+            exact = evaluate(self.metrics, Predictions(fit.weights, block.test))
+            constant = evaluate(self.metrics, ConstantPredictions(block.train, block.test))
             self._shared = {
                 "repeat": repeats,
                 "fold": folds,
@@ -222,7 +224,7 @@ class _Runner:
     def utility(self, cell: Cell, fit: Fit) -> dict[str, np.ndarray]:
         """Scores, and the paired differences to the non-private fit."""
         finite = np.isfinite(fit.weights).all(axis=1)
-        scores = self.problem.score(np.where(finite[:, None], fit.weights, 0.0), self.block.test)
+        scores = evaluate(self.metrics, Predictions(np.where(finite[:, None], fit.weights, 0.0), self.block.test))
         scores = {name: np.where(_along(finite, values), values, np.nan) for name, values in scores.items()}
         exact = self.shared()
         excess = {
@@ -246,6 +248,7 @@ class _Runner:
             block,
             lambda other: self.refitted(fitted, other),
             lambda *names: stream(self.source.seed, self.source.identity, "attack", *names),
+            lambda weights, sample: evaluate(self.metrics, Predictions(weights, sample)),
             self.remembered,
         )
         found = attack.run(target).items()

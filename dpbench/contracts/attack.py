@@ -15,6 +15,7 @@ from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
+from dpbench.records.metric_info import MetricInfo
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class AttackTarget:
     """Fit the same mechanism with the same budget on other splits, with fresh noise: (runs, D). For shadow models."""
     stream: Callable[..., np.random.Generator]
     """Return the generator of these names, for this seed and dataset: the same for all mechanisms, ε and attacks."""
+    evaluate: Callable[[np.ndarray, Sample], dict[str, np.ndarray]]
+    """Return the model's metrics for weights (runs, D) on a sample, by name, as they are recorded."""
     remember: Callable[[Hashable, Callable[[], Any]], Any]
     """Return ``remember(key, compute)`` from a cache that all cells of a work unit share: for what no weights enter."""
 
@@ -62,6 +65,8 @@ class Attack(Component):
 
     kind: ClassVar[str] = "attack"
     needs: ClassVar[frozenset[Capability]] = frozenset()
+    metrics: ClassVar[tuple[MetricInfo, ...]] = ()
+    """What is to be known of the metrics that ``run`` returns, by name. Tables show those with ``headline``."""
     attacks_nothing: ClassVar[bool] = False
     """True for the placeholder that runs no attack: reports do not name it."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpbench.contracts.attack import Attack
     from dpbench.contracts.dataset import Dataset
     from dpbench.contracts.mechanism import Mechanism
+    from dpbench.contracts.metric import Metric
     from dpbench.contracts.model import Model
     from dpbench.contracts.paper import Paper
 
@@ -57,3 +58,8 @@ def dpbench_attacks() -> Iterable[type[Attack]]:  # type: ignore[empty-body]
 @hookspec
 def dpbench_papers() -> Iterable[Paper]:  # type: ignore[empty-body]
     """Return the papers of this plugin (:class:`dpbench.contracts.paper.Paper`): presets and claims in a folder."""
+
+
+@hookspec
+def dpbench_metrics() -> Iterable[Metric]:  # type: ignore[empty-body]
+    """Return the metrics of this plugin (:class:`dpbench.contracts.metric.Metric`): objects, not classes."""

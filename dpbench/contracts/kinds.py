@@ -30,5 +30,9 @@ KINDS = {
 }
 """The kinds of components: each is a group on the command line."""
 
-OFFERS = {**KINDS, "paper": Kind("dpbench_papers", "dpbench.contracts.paper", "Paper")}
-"""Everything that a plugin can offer: component classes, and papers as objects."""
+OFFERS = {
+    **KINDS,
+    "metric": Kind("dpbench_metrics", "dpbench.contracts.metric", "Metric"),
+    "paper": Kind("dpbench_papers", "dpbench.contracts.paper", "Paper"),
+}
+"""Everything that a plugin can offer: component classes, and metrics and papers as objects."""

@@ -25,7 +25,7 @@ class Problem(ABC):
     """A model on one block of runs, with its geometry, its n and its penalty fixed: what mechanisms and attacks work with.
 
     Required
-        ``exact(sample)``, ``predict(x, weights)``, ``score(weights, test)``, ``reference(train, test)``.
+        ``exact(sample)``, ``predict(x, weights)``.
 
     Optional: each capability lets more mechanisms and attacks run. Without it, their cells are pruned with a sentence.
         ``polynomial``: ``loss``, the loss of a row as a polynomial of order 2 (the functional mechanism and its relatives). If
@@ -57,17 +57,6 @@ class Problem(ABC):
     @abstractmethod
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the predictions of one weight vector (D,) for the rows of a design matrix."""
-
-    @abstractmethod
-    def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        """Return the metrics of each run on its test rows, as arrays (runs,), by their public names without ``utility/``.
-
-        An array (runs, points) is a curve, at even steps from 0 to 1.
-        """
-
-    @abstractmethod
-    def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
-        """Return the same metrics for the predictor that knows the training target only: its mean, or its majority."""
 
     def for_run(self, run: int) -> Self:
         """Return the problem of a single run."""
@@ -125,6 +114,8 @@ class Model(Component):
     target: ClassVar[TargetKind] = "real"
     primary: ClassVar[str] = "rmse"
     provides: ClassVar[frozenset[Capability]] = frozenset()
+    metrics: ClassVar[frozenset[str]] = frozenset()
+    """Metrics that the model asks for by name, besides those that every model of its target has."""
 
     intercept: bool = option(True, help="append a column of ones (its coefficient is not penalised)")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.metric_info import MetricInfo
 from dpbench.records.preset import Preset
 
 HOW_NOT_WHAT = ("experiment", "quick", "tracking", "engine", "rerun", "hydra")
@@ -27,6 +28,8 @@ class SweepRecord:
     """Whether ``quick=true`` reduced the repeats: a first look, and no evidence."""
     option_help: Mapping[str, str] = field(default_factory=dict)
     """The help text of every option that the sweep varied, by its key: figures label their axes with it."""
+    metric_info: Mapping[str, MetricInfo] = field(default_factory=dict)
+    """What is to be known of the metrics of its models and attacks, by their full names."""
     run_id: str = ""
     """The parent run, if the sweep is recorded."""
 
@@ -53,6 +56,7 @@ class SweepRecord:
             "overrides": list(self.overrides),
             "quick": self.quick,
             "option_help": dict(self.option_help),
+            "metrics": [info.as_dict() for info in self.metric_info.values()],
             "preset": self.preset.as_config() if self.preset else None,
         }
 
@@ -66,5 +70,6 @@ class SweepRecord:
             Preset.of(request["preset"]),
             request["quick"],
             request["option_help"],
+            {info["name"]: MetricInfo(**info) for info in request["metrics"]},
             run_id,
         )

@@ -66,6 +66,10 @@ class Registry:
         """The names of this kind that can be used."""
         return tuple(entry.name for entry in self._of(kind) if entry.health == "ok")
 
+    def metrics_of(self, model: Any) -> list[Any]:
+        """The metrics that a model has, in the order of their names."""
+        return [entry.cls for entry in self._of("metric") if entry.health == "ok" and entry.cls.suits(model)]
+
     def version_of(self, cls: type[Any]) -> str:
         """The distribution that a component came from, and its version."""
         for entry in self.entries:

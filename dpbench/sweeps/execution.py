@@ -22,6 +22,7 @@ from dpbench.cells.summaries import record_of
 from dpbench.cells.work_unit import Part, Unit, run_unit
 from dpbench.contracts.kinds import KINDS
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.metric_info import MetricInfo
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.registry.lookup import registry
@@ -86,7 +87,7 @@ def execute(
         text = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
         key = plan.key if preset is None else digest([plan.key, preset.name])
         request = tuple(map(_without_password, overrides))
-        record = SweepRecord((), text, request, preset, bool(config["quick"]), _option_help(plan))
+        record = SweepRecord((), text, request, preset, bool(config["quick"]), _option_help(plan), _metric_info(plan))
         known = sweep and not plan.to_run and writer.repeated(key)
         with _whole(store):
             running = f"`{text}`\n\nStill running."
@@ -188,6 +189,15 @@ def _option_help(plan: SweepPlan) -> dict[str, str]:
                 options = options_of(registry().get(kind, planned.params[kind]))
                 texts.setdefault(key, set()).update(option.help for option in options if option.name == name)
     return {key: helps.pop() for key, helps in texts.items() if len(helps) == 1}
+
+
+def _metric_info(plan: SweepPlan) -> dict[str, MetricInfo]:
+    """Return what is to be known of every metric of the sweep's models and attacks."""
+    models = dict.fromkeys(planned.params["model"] for planned in plan.cells)
+    attacks = dict.fromkeys(planned.params["attack"] for planned in plan.cells)
+    infos = [metric.info for name in models for metric in registry().metrics_of(registry().get("model", name))]
+    infos += [info.in_group("attack") for name in attacks for info in registry().get("attack", name).metrics]
+    return {info.name: info for info in infos}
 
 
 def _without_password(argument: str) -> str:

@@ -158,7 +158,8 @@ def _planned(point: GridPoint, swept: Sequence[str], tables: dict[str, _Facts]) 
     versions = {
         kind: f"{registry().version_of(type(component))} {source_digest(type(component))}" for kind, component in built.items()
     }
-    versions |= {"dpbench": __version__, "data": dataset.fingerprint()}
+    metrics = [f"{metric.name} {source_digest(metric.function)}" for metric in registry().metrics_of(model)]
+    versions |= {"dpbench": __version__, "data": dataset.fingerprint(), "metrics": digest(metrics)}
     audit = AuditSettings(**config["audit"], seed=settings.seed)
     cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions, audit)
     if cell.shared not in tables:

@@ -6,9 +6,34 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..models.logistic import area_under_curve
+from dpbench.records.metric_info import MetricInfo
+
+from ..metrics.classification import area_under_curve
 
 Metrics = dict[str, float]
+
+METRICS = (
+    MetricInfo(
+        "accuracy_train", "attack accuracy on training rows", "The share of right guesses about attacked training rows.", "higher"
+    ),
+    MetricInfo("accuracy_test", "attack accuracy on test rows", "The share of right guesses about test rows.", "higher"),
+    MetricInfo("gap", "train - test", "accuracy_train minus accuracy_test: what the cap limits.", "higher", headline=True),
+    MetricInfo("balanced_accuracy", "balanced attack accuracy", "The mean accuracy over the values, on training rows.", "higher"),
+    MetricInfo(
+        "auc",
+        "attack: area under the ROC curve",
+        "The area under the ROC curve of the values' posteriors, on training rows.",
+        "higher",
+    ),
+    MetricInfo(
+        "advantage",
+        "attack advantage",
+        "accuracy_train minus that of guessing the commonest value.",
+        "higher",
+        headline=True,
+    ),
+)
+"""What :func:`guess_metrics` returns."""
 
 
 def likeliest(log_posterior: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,14 +12,35 @@ from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Problem
 from dpbench.data.scaling import Rows
+from dpbench.records.metric_info import MetricInfo
 
-from ..models.logistic import area_under_curve
+from ..metrics.classification import area_under_curve
 from ._guess_metrics import Metrics, stack_runs
 from ._shadow_fits import Evidence, evidence, members, shadow_block
 
 FALSE_POSITIVE_RATE = 0.01
 """The rate at which tpr_at_1_fpr reads the ROC curve."""
-METRICS = ("accuracy_train", "accuracy_test", "balanced_accuracy", "auc", "advantage", "tpr_at_1_fpr")
+METRICS = (
+    MetricInfo("accuracy_train", "attack accuracy on training rows", "The share of members that are guessed right.", "higher"),
+    MetricInfo("accuracy_test", "attack accuracy on other rows", "The share of other rows that are guessed right.", "higher"),
+    MetricInfo("balanced_accuracy", "balanced attack accuracy", "The mean of the two accuracies.", "higher"),
+    MetricInfo("auc", "attack: area under the ROC curve", "How often a member scores higher than another row.", "higher"),
+    MetricInfo("advantage", "attack advantage", "The true positive rate minus the false positive rate.", "higher", headline=True),
+    MetricInfo(
+        "tpr_at_1_fpr",
+        "true positive rate at 1 % false ones",
+        "The true positive rate at a false positive rate of 1 %.",
+        "higher",
+    ),
+)
+
+NAMES = tuple(info.name for info in METRICS)
+
+
+def by_loss_alone(info: MetricInfo) -> MetricInfo:
+    """Return the information about the same metric of the attack without shadow fits."""
+    meaning = f"{info.meaning} By the loss alone."
+    return replace(info, name=f"loss/{info.name}", label=f"{info.label}, by the loss alone", meaning=meaning, headline=False)
 
 
 @dataclass(frozen=True)
@@ -45,6 +66,7 @@ class Membership(Attack):
 
     name: ClassVar[str] = "membership"
     needs: ClassVar[frozenset[Capability]] = frozenset({"likelihood"})
+    metrics = (*METRICS, *(by_loss_alone(info) for info in METRICS))
 
     targets: int = option(4000, low=2, help="number of evaluated rows, drawn once (at most the rows of the table)")
     fits: int = option(128, low=8, help="number of shadow fits")
@@ -88,7 +110,7 @@ class _EvaluatedRows:
 def score_metrics(score: np.ndarray, is_member: np.ndarray, threshold: float) -> Metrics:
     """Measure how well a score separates members from other rows; rows above the threshold are guessed to be members."""
     if is_member.all() or not is_member.any():
-        return dict.fromkeys(METRICS, float("nan"))  # there is nothing to separate
+        return dict.fromkeys(NAMES, float("nan"))  # there is nothing to separate
     guess = score > threshold
     true_positives, false_positives = float(guess[is_member].mean()), float(guess[~is_member].mean())
     others = np.sort(score[~is_member])
@@ -101,7 +123,7 @@ def score_metrics(score: np.ndarray, is_member: np.ndarray, threshold: float) ->
         true_positives - false_positives,
         float((score[is_member] > strict_threshold).mean()),
     )
-    return dict(zip(METRICS, values, strict=True))
+    return dict(zip(NAMES, values, strict=True))
 
 
 @hookimpl

@@ -15,10 +15,11 @@ from dpbench.contracts.model import Capability, Model
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import CHUNK
 from dpbench.data.scaling import Rows
+from dpbench.records.metric_info import MetricInfo
 
 from .._sensitive import lacks_sensitive
 from ._attribute import Attribute
-from ._guess_metrics import guess_metrics, likeliest, stack_runs
+from ._guess_metrics import METRICS, guess_metrics, likeliest, stack_runs
 from ._imputation import discriminant
 from ._likelihoods import LIKELIHOODS, Kind
 
@@ -26,6 +27,16 @@ Posterior = Callable[[Rows], np.ndarray]
 """From rows to log posteriors of the candidates, (rows, candidates). It does not use the rows' own values of the attribute."""
 Learner = Callable[[int, Rows, np.ndarray], Posterior]
 """From a run, its training rows and the positions of the attacked ones to a posterior."""
+
+CONTROLS = ("majority", "imputation", "without_sensitive")
+
+
+def of_control(control: str, info: MetricInfo) -> MetricInfo:
+    """Return the information about the same metric of a control."""
+    label = control.replace("_", " ")
+    meaning = f"{info.meaning} Of the control {label}, which needs no release."
+    headline = info.name == "advantage"
+    return MetricInfo(f"control/{control}/{info.name}", f"control: {label}", meaning, info.better, headline=headline)
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ class ModelInversion(Attack):
 
     name: ClassVar[str] = "model_inversion"
     needs: ClassVar[frozenset[Capability]] = frozenset({"likelihood"})
+    metrics = (*METRICS, *(of_control(control, info) for control in CONTROLS for info in METRICS))
 
     sensitive: str = option("", help="the attribute; empty: the first that the dataset declares sensitive")
     likelihood: Literal["auto", "hard", "soft"] = option("auto", help="π for two classes; auto: hard, as in the papers")
@@ -164,7 +176,7 @@ class _Inversion:
         fit = problem.exact(train).weights
         others = np.setdiff1d(np.arange(geometry.dimension), self.attribute.features + geometry.intercept)
         weights[:, others] = np.where(np.isfinite(fit), fit, 0.0)
-        return weights, problem.score(weights[:, others], test)
+        return weights, target.evaluate(weights[:, others], test)
 
     def _attacked_positions(self, run: int, n: int) -> np.ndarray:
         """Return which training rows of a run are attacked: the same ones for every mechanism and ε."""

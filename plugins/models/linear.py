@@ -29,17 +29,6 @@ class LeastSquares(Problem):
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.asarray(x @ weights)
 
-    def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        moments = test.moments
-        quadratic = np.einsum("ri,rij,rj->r", weights, moments.xx, weights)
-        squares = moments.yy - 2 * np.einsum("ri,ri->r", weights, moments.xy) + quadratic
-        return _metrics(squares, test)
-
-    def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
-        mean = train.moments.y / train.moments.n
-        moments = test.moments
-        return _metrics(moments.yy - 2 * mean * moments.y + mean**2 * moments.n, test)
-
     def gradient(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return d loss / d x'w of each row."""
         return np.asarray(2 * (x @ weights - y))
@@ -78,16 +67,3 @@ class Linear(Model):
 @hookimpl
 def dpbench_models() -> list[type[Model]]:
     return [Linear]
-
-
-def _metrics(squares: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-    """Compute the metrics of each run from its sum of squared errors on the test rows."""
-    moments = test.moments
-    mse = np.maximum(squares, 0.0) / moments.n
-    around_mean = np.maximum(moments.yy - moments.y**2 / moments.n, 0.0) / moments.n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = np.where(around_mean > 0, 1 - mse / around_mean, np.nan)
-    rmse = np.sqrt(mse)
-    # the floor is what rounding leaves of y²: a perfect fit must not have an infinite likelihood
-    likelihood = -0.5 * (np.log(2 * np.pi * np.maximum(mse, np.finfo(float).eps ** 2)) + 1)
-    return {"mse": mse, "rmse": rmse, "log_likelihood": likelihood, "rmse_raw": rmse * test.half_range, "r2": r2}

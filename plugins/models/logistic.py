@@ -15,6 +15,7 @@ from dpbench.data.samples import CHUNK, Sample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.polynomial import Loss
 
+from ..metrics.classification import log_loss
 from ._cached_fit import cached_fit
 
 MAX_NEWTON_STEPS = 50
@@ -32,8 +33,6 @@ the last one. So gains below this value that shrink less than tenfold per step b
 """
 HESSIAN_DAMPING = 1e-6
 """Added to the Hessian's diagonal, so that weights do not move in flat directions. The objective itself does not change."""
-ROC_POINTS = 101
-"""The number of points of a ROC curve, at even false positive rates from 0 to 1."""
 
 
 class Likelihood(Problem):
@@ -55,28 +54,6 @@ class Likelihood(Problem):
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return P[y = 1] of each row."""
         return probability(x @ weights)
-
-    def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        scores, curves = [], []
-        for run, vector in enumerate(weights):
-            rows = test.rows(run)
-            y, log_odds = rows.y, rows.x @ vector
-            error = np.mean((log_odds >= 0) != (y > 0.5))
-            classes = _by_class(y, log_odds)
-            scores.append((error, _area(*classes), np.mean(log_loss(y, log_odds))))
-            curves.append(_curve(*classes))
-        return {**dict(zip(("error_rate", "auc", "log_loss"), np.array(scores).T, strict=True)), "roc": np.stack(curves)}
-
-    def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
-        # half a row away from 0 and 1: a training set of one class must not predict with certainty
-        base = np.clip(train.moments.y / train.n, 0.5 / train.n, 1 - 0.5 / train.n)
-        positive = test.moments.y / test.n
-        return {
-            "error_rate": np.where(base >= 0.5, 1 - positive, positive),
-            "auc": np.where((positive > 0) & (positive < 1), 0.5, np.nan),
-            "roc": np.tile(np.linspace(0, 1, ROC_POINTS), (len(positive), 1)),
-            "log_loss": -(positive * np.log(base) + (1 - positive) * np.log1p(-base)),
-        }
 
     def gradient(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return d loss / d x'w of each row."""
@@ -183,48 +160,6 @@ def probability(log_odds: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + exp(-t)) without overflow."""
     decay = np.exp(-np.abs(log_odds))
     return np.asarray(np.where(log_odds >= 0, 1.0, decay) / (1 + decay))
-
-
-def log_loss(y: np.ndarray, log_odds: np.ndarray) -> np.ndarray:
-    """Return -log P[y] of each row without overflow."""
-    return np.asarray(np.maximum(log_odds, 0) + np.log1p(np.exp(-np.abs(log_odds))) - y * log_odds)
-
-
-def area_under_curve(y: np.ndarray, score: np.ndarray) -> float:
-    """Return how often a positive row scores higher than a negative one. Ties count half; without such pairs it is NaN."""
-    return _area(*_by_class(y, score))
-
-
-def _by_class(y: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted scores of the positive rows and of the negative rows."""
-    return np.sort(score[y > 0.5]), np.sort(score[y <= 0.5])
-
-
-def _area(positive: np.ndarray, negative: np.ndarray) -> float:
-    if not len(positive) or not len(negative):
-        return float("nan")
-    below = np.searchsorted(negative, positive, "left").sum() + np.searchsorted(negative, positive, "right").sum()
-    return float(below) / (2 * len(positive) * len(negative))
-
-
-def _curve(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
-    """Return the true positive rate at even false positive rates.
-
-    The curve is interpolated between its steps, so that ties count half here too.
-    """
-    if not len(positive) or not len(negative):
-        return np.full(ROC_POINTS, np.nan)
-    rate = np.linspace(0, 1, ROC_POINTS)
-    # each false positive rate falls on the step at the score of one negative row; the step starts at the rates of rows that score
-    # higher and ends at the rates of rows that score at least as high
-    score = negative[::-1][np.clip(np.ceil(rate * len(negative) - 1e-9).astype(int) - 1, 0, None)]
-    start, end = (
-        [1 - np.searchsorted(scores, score, side) / len(scores) for scores in (negative, positive)] for side in ("right", "left")
-    )
-    share = (rate - start[0]) / (end[0] - start[0])
-    curve = start[1] + share * (end[1] - start[1])
-    curve[-1] = 1  # a threshold that accepts every negative row accepts every positive one
-    return np.asarray(curve)
 
 
 @hookimpl

@@ -45,18 +45,6 @@ class AbsoluteDeviations(Problem):
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.asarray(x @ weights)
 
-    def score(self, weights: np.ndarray, test: Sample) -> dict[str, np.ndarray]:
-        errors = []
-        for run, vector in enumerate(weights):
-            rows = test.rows(run)
-            errors.append(np.abs(rows.y - rows.x @ vector).mean())
-        return {"mae": np.array(errors), **self._squares.score(weights, test)}
-
-    def reference(self, train: Sample, test: Sample) -> dict[str, np.ndarray]:
-        mean = train.moments.y / train.n
-        errors = [np.abs(test.rows(run).y - mean[run]).mean() for run in range(test.runs)]
-        return {"mae": np.array(errors), **self._squares.reference(train, test)}
-
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the fit to rows with weights of at least 0."""
         if (weight < 0).any():
@@ -93,6 +81,7 @@ class Robust(Model):
 
     name: ClassVar[str] = "robust"
     primary: ClassVar[str] = "mae"
+    metrics: ClassVar[frozenset[str]] = frozenset({"mae"})
     provides: ClassVar[frozenset[Capability]] = frozenset({"weighted", "likelihood", "reweighted"})
 
     def prepare(self, curator: Curator) -> Problem:

@@ -15,7 +15,7 @@ from dpbench.data.blocks import Block
 
 
 @pytest.fixture(scope="session")
-def attack_target() -> Callable[..., AttackTarget]:
+def attack_target(score: Callable[..., dict[str, np.ndarray]]) -> Callable[..., AttackTarget]:
     """Builds a target from a problem, a block and the weights of its runs; ``refit`` returns the weights of shadow fits."""
 
     def target(
@@ -33,11 +33,23 @@ def attack_target() -> Callable[..., AttackTarget]:
                 memory[key] = compute()
             return memory[key]
 
+        def evaluated(weights: np.ndarray, sample: Any) -> dict[str, np.ndarray]:
+            return score("linear" if problem.geometry.target == "real" else "logistic", weights, sample)
+
         def named_stream(*names: Any) -> np.random.Generator:
             return stream(seed, *names)
 
         return AttackTarget(
-            problem, weights, block.train, block.test, epsilon, block, refit or (lambda other: weights), named_stream, remember
+            problem,
+            weights,
+            block.train,
+            block.test,
+            epsilon,
+            block,
+            refit or (lambda other: weights),
+            named_stream,
+            evaluated,
+            remember,
         )
 
     return target

@@ -60,13 +60,13 @@ def test_weighted_rows_count_as_often_as_their_weight(rows, make, curate) -> Non
     np.testing.assert_allclose(problem.weighted(rows.x, rows.y, weight.astype(float)), oracle(counted, 0.01, 0.5), atol=1e-4)
 
 
-def test_scores_and_references_are_those_of_the_linear_model(rows, make, curate) -> None:
+def test_scores_and_references_are_those_of_the_linear_model(rows, make, curate, score, score_mean) -> None:
     linear, net = (make("model", name).prepare(curate(rows)) for name in ("linear", "elastic_net"))
     weights = np.random.default_rng(0).normal(size=(1, 9))
     sample = WholeSample(rows)
     for one, other in (
-        (linear.score(weights, sample), net.score(weights, sample)),
-        (linear.reference(sample, sample), net.reference(sample, sample)),
+        (score("linear", weights, sample), score("elastic_net", weights, sample)),
+        (score_mean("linear", sample, sample), score_mean("elastic_net", sample, sample)),
     ):
         assert {name: values.tolist() for name, values in one.items()} == {
             name: values.tolist() for name, values in other.items()

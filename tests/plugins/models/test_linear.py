@@ -22,10 +22,10 @@ def block(table: Callable[..., Table], split: Callable[..., Block]) -> Block:
     return split(scale(table(x, y, (3,)), "box", True, "real"), folds=4)
 
 
-def test_scores_are_those_of_the_predictions(block, make, curate) -> None:
+def test_scores_are_those_of_the_predictions(block, make, curate, score) -> None:
     problem = make("model", "linear").prepare(curate(block.train, runs=block.runs))
     weights = problem.exact(block.train).weights + 0.1
-    scores = problem.score(weights, block.test)
+    scores = score("linear", weights, block.test)
     for run in range(block.test.runs):
         test = block.test.rows(run)
         residual = test.y - problem.predict(test.x, weights[run])
@@ -34,22 +34,21 @@ def test_scores_are_those_of_the_predictions(block, make, curate) -> None:
         assert scores["r2"][run] == pytest.approx(1 - np.mean(residual**2) / np.var(test.y), rel=1e-10)
 
 
-def test_the_reference_predicts_the_training_mean(block, make, curate) -> None:
-    problem = make("model", "linear").prepare(curate(block.train, runs=block.runs))
-    reference = problem.reference(block.train, block.test)
+def test_the_reference_predicts_the_training_mean(block, score_mean) -> None:
+    reference = score_mean("linear", block.train, block.test)
     for run in range(block.test.runs):
         test, mean = block.test.rows(run), block.train.rows(run).y.mean()
         assert reference["mse"][run] == pytest.approx(np.mean((test.y - mean) ** 2), rel=1e-12)
 
 
-def test_rmse_in_the_target_s_unit_is_half_its_range_as_large(make, curate) -> None:
+def test_rmse_in_the_target_s_unit_is_half_its_range_as_large(make, curate, score) -> None:
     wine = make("dataset", "wine").table(np.random.default_rng(0))
     small = replace(wine, features=wine.features[:300], response=wine.response[:300])
     rows = scale(small, "box", True, "real")
     sample = WholeSample(rows)
     problem = make("model", "linear").prepare(curate(rows))
     weights = problem.exact(sample).weights
-    scores = problem.score(weights, sample)
+    scores = score("linear", weights, sample)
     middle, half = (wine.target.high + wine.target.low) / 2, (wine.target.high - wine.target.low) / 2
     raw = small.response - (problem.predict(rows.x, weights[0]) * half + middle)
     assert scores["rmse_raw"][0] == pytest.approx(np.sqrt(np.mean(raw**2)), rel=1e-4)

@@ -98,28 +98,30 @@ def test_a_level_of_one_class_only_diverges_and_leaves_the_other_weights_alone(m
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("only", [0, 1])
-def test_rows_of_one_class_give_finite_weights_and_finite_references(only, intercept, make, curate, binary) -> None:
+def test_rows_of_one_class_give_finite_weights_and_finite_references(
+    only, intercept, make, curate, binary, score, score_mean
+) -> None:
     x, _ = drawn(30)
     train, test = binary(x, np.full(30, only), intercept=intercept), binary(*drawn(50, seed=1), intercept=intercept)
     problem = make("model", "logistic").prepare(curate(train))
     fit = problem.exact(WholeSample(train))
     assert np.isfinite(fit.weights).all()
-    reference = problem.reference(WholeSample(train), WholeSample(test))
+    reference = score_mean("logistic", WholeSample(train), WholeSample(test))
     assert reference["error_rate"][0] == pytest.approx(np.mean(test.y != only))
     assert all(np.isfinite(values).all() for values in reference.values())
-    scores = problem.score(fit.weights, WholeSample(train))
+    scores = score("logistic", fit.weights, WholeSample(train))
     assert np.isnan(scores["auc"]).all()
     assert np.isnan(scores["roc"]).all()
-    assert np.isnan(problem.reference(WholeSample(test), WholeSample(train))["auc"]).all()
+    assert np.isnan(score_mean("logistic", WholeSample(test), WholeSample(train))["auc"]).all()
     assert np.isfinite([scores["error_rate"], scores["log_loss"]]).all()
 
 
-def test_scores_are_scikit_learn_s_with_ties_too(make, curate, binary) -> None:
+def test_scores_are_scikit_learn_s_with_ties_too(make, curate, binary, score) -> None:
     x, y = drawn(300)
     rows = binary(np.round(x * 2) / 2, y)
     problem = make("model", "logistic").prepare(curate(rows))
     for weights in (np.array([0.5, 1.0, -0.5, 0.0, 0.0]), np.zeros(5), np.array([1.0, 2.0, 2.0, -3.0, 1.0])):
-        scores = problem.score(weights[None], WholeSample(rows))
+        scores = score("logistic", weights[None], WholeSample(rows))
         probability = problem.predict(rows.x, weights)
         assert ((probability > 0) & (probability < 1)).all()
         assert scores["auc"][0] == pytest.approx(roc_auc_score(rows.y, rows.x @ weights), rel=1e-12)
@@ -128,13 +130,12 @@ def test_scores_are_scikit_learn_s_with_ties_too(make, curate, binary) -> None:
 
 
 @pytest.mark.parametrize("rounding", [0.0, 0.5, 4.0])
-def test_the_roc_curve_is_scikit_learn_s_between_its_steps_too(rounding, make, curate, binary) -> None:
+def test_the_roc_curve_is_scikit_learn_s_between_its_steps_too(rounding, binary, score) -> None:
     """Where the curve rises straight up, at a false positive rate that is one of its steps, either end may be meant."""
     x, y = drawn(237)
     rows = binary(np.round(x / rounding) * rounding if rounding else x, y)
-    problem = make("model", "logistic").prepare(curate(rows))
     weights = np.array([0.5, 1.0, -0.5, 0.3, 0.1])
-    curve = problem.score(weights[None], WholeSample(rows))["roc"][0]
+    curve = score("logistic", weights[None], WholeSample(rows))["roc"][0]
     false, true, _ = roc_curve(rows.y, rows.x @ weights, drop_intermediate=False)
     even = np.linspace(0, 1, len(curve))
     inside = np.abs(even[:, None] - false).min(axis=1) > 1e-9
@@ -144,18 +145,18 @@ def test_the_roc_curve_is_scikit_learn_s_between_its_steps_too(rounding, make, c
     assert (np.diff(curve) >= 0).all()
 
 
-def test_weights_of_any_size_give_finite_scores(make, curate, binary) -> None:
+def test_weights_of_any_size_give_finite_scores(make, curate, binary, score) -> None:
     rows = binary(*drawn(100))
     problem = make("model", "logistic").prepare(curate(rows))
     huge = 1e9 * np.ones((1, 5))
-    assert all(np.isfinite(values).all() for values in problem.score(huge, WholeSample(rows)).values())
+    assert all(np.isfinite(values).all() for values in score("logistic", huge, WholeSample(rows)).values())
     assert np.isfinite(problem.log_likelihood(rows.x, rows.y, huge[0], 1.0)).all()
     assert np.isfinite(problem.curvature(rows.x, rows.y, huge[0])).all()
 
 
-def test_the_reference_predicts_the_majority_of_the_training_rows(make, curate, binary) -> None:
+def test_the_reference_predicts_the_majority_of_the_training_rows(make, curate, binary, score_mean) -> None:
     train, test = binary(*drawn(200)), binary(*drawn(100, seed=5))
-    reference = make("model", "logistic").prepare(curate(train)).reference(WholeSample(train), WholeSample(test))
+    reference = score_mean("logistic", WholeSample(train), WholeSample(test))
     rate = train.y.mean()
     assert reference["error_rate"][0] == pytest.approx(np.mean(test.y != (rate >= 0.5)))
     assert reference["log_loss"][0] == pytest.approx(log_loss(test.y, np.full(100, rate)))

@@ -116,19 +116,19 @@ def test_weighted_rows_count_as_much_as_their_weight(drawn, make, curate) -> Non
         problem.weighted(rows.x, rows.y, -weight)
 
 
-def test_scores_add_the_absolute_error_to_the_linear_model_s(drawn, make, curate, repeated) -> None:
+def test_scores_add_the_absolute_error_to_the_linear_model_s(drawn, make, curate, repeated, score, score_mean) -> None:
     sample = repeated(drawn(), 2)
     linear, robust = (make("model", name).prepare(curate(sample)) for name in ("linear", "robust"))
     weights = np.random.default_rng(0).normal(size=(2, 7))
-    scores, expected = robust.score(weights, sample), linear.score(weights, sample)
+    scores, expected = score("robust", weights, sample), score("linear", weights, sample)
     rows = sample.rows(0)
     np.testing.assert_allclose(scores.pop("mae"), np.abs(rows.y - weights @ rows.x.T).mean(axis=1))
     assert {name: values.tolist() for name, values in scores.items()} == {
         name: values.tolist() for name, values in expected.items()
     }
-    reference = robust.reference(sample, sample)
+    reference = score_mean("robust", sample, sample)
     np.testing.assert_allclose(reference["mae"], np.abs(rows.y - rows.y.mean()).mean())
-    assert reference["mse"] == pytest.approx(linear.reference(sample, sample)["mse"])
+    assert reference["mse"] == pytest.approx(score_mean("linear", sample, sample)["mse"])
     likelihoods = [problem.log_likelihood(rows.x, rows.y, weights[0], 0.3) for problem in (robust, linear)]
     np.testing.assert_array_equal(*likelihoods)
 

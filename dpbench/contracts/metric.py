@@ -1,0 +1,179 @@
+"""The contract of a metric: a number per run, computed from the predictions of a fit on its test rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpbench.base.errors import Refused
+from dpbench.contracts.model import Model
+from dpbench.data.geometry import TargetKind
+from dpbench.data.samples import Sample
+from dpbench.records.metric_info import Direction, MetricInfo
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class RunPredictions:
+    """The test rows of one run and what is predicted for them."""
+
+    y: np.ndarray
+    """The scaled target: in [-1, 1], or 0 and 1."""
+    score: np.ndarray
+    """x'w of each row: the prediction itself, or the log odds of class 1."""
+
+    @cached_property
+    def by_class(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sorted scores of the rows of class 1, and of class 0."""
+        return np.sort(self.score[self.y > 0.5]), np.sort(self.score[self.y <= 0.5])
+
+
+class Predictions:
+    """The predictions of one weight vector per run on the run's test rows."""
+
+    def __init__(self, weights: np.ndarray, test: Sample) -> None:
+        self.weights = weights
+        self.test = test
+
+    @cached_property
+    def squared_errors(self) -> np.ndarray:
+        """The sum of squared errors of each run: from second moments, without a pass over the rows."""
+        moments, w = self.test.moments, self.weights
+        quadratic = np.einsum("ri,rij,rj->r", w, moments.xx, w)
+        return np.asarray(moments.yy - 2 * np.einsum("ri,ri->r", w, moments.xy) + quadratic)
+
+    def run(self, run: int) -> RunPredictions:
+        """Return one run's rows. This reads the rows, so it costs a pass over them."""
+        rows = self.test.rows(run)
+        return RunPredictions(rows.y, rows.x @ self.weights[run])
+
+
+class ConstantPredictions(Predictions):
+    """The predictions of a model that knows only the training targets: their mean, for every row."""
+
+    def __init__(self, train: Sample, test: Sample) -> None:
+        self.train = train
+        self.test = test
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The mean of each run's training targets; of a binary target, the share of class 1."""
+        return np.asarray(self.train.moments.y / self.train.n)
+
+    @cached_property
+    def squared_errors(self) -> np.ndarray:
+        moments = self.test.moments
+        return np.asarray(moments.yy - 2 * self.mean * moments.y + self.mean**2 * moments.n)
+
+    @cached_property
+    def probability(self) -> np.ndarray:
+        """The mean of a binary target, half a row away from 0 and 1: one class alone must not predict with certainty."""
+        return np.asarray(np.clip(self.mean, 0.5 / self.train.n, 1 - 0.5 / self.train.n))
+
+    @cached_property
+    def positive_share(self) -> np.ndarray:
+        """The share of class 1 among each run's test rows."""
+        return np.asarray(self.test.moments.y / self.test.n)
+
+    def run(self, run: int) -> RunPredictions:
+        y = self.test.rows(run).y
+        constant = self.mean[run]
+        if self.test.geometry.target == "binary":
+            constant = np.log(self.probability[run]) - np.log1p(-self.probability[run])
+        return RunPredictions(y, np.full(len(y), constant))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a model's predictions. One object declares it: what it says, and how it is computed.
+
+    It is recorded as ``utility/<name>``, with the same metric of the non-private fit and of the mean predictor as
+    ``reference/no_privacy/<name>`` and ``reference/mean_predictor/<name>``, and the difference to the non-private fit as
+    ``utility/excess_<name>``. A plugin announces it with the hook ``dpbench_metrics``.
+
+    Give one of ``compute`` (all runs at once, from sums: it costs nothing) and ``compute_run`` (one run at a time, from its
+    rows). A metric may also be a curve, at even steps from 0 to 1: an array instead of a number per run.
+    """
+
+    name: str
+    label: str
+    """A few words for the axis of a figure."""
+    meaning: str
+    """One sentence: what listings and docs/records.md show."""
+    better: Direction
+    compute: Callable[[Predictions], np.ndarray] | None = None
+    """Return (runs,) numbers, or (runs, points) for a curve."""
+    compute_run: Callable[[RunPredictions], float | np.ndarray] | None = None
+    """Return one run's number, or its (points,) curve."""
+    compute_constant: Callable[[ConstantPredictions], np.ndarray] | None = None
+    """A closed form for the mean predictor. Without it the mean predictor's rows are predicted like any others."""
+    unit: str = ""
+    target: TargetKind = "real"
+    """The kind of target that it applies to."""
+    every_model: bool = True
+    """Whether every model of that target has it. Otherwise a model asks for it by name (``Model.metrics``)."""
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
+            raise Refused(f"The name of a metric must be small letters, digits and _, a letter first. Got {self.name!r} instead.")
+        if (self.compute is None) == (self.compute_run is None):
+            raise Refused(f"The metric {self.name} must have one of 'compute' and 'compute_run'.")
+        if self.better not in ("lower", "higher", "neither"):
+            raise Refused(
+                f"The key 'better' of the metric {self.name} must be lower, higher or neither. Got {self.better!r} instead."
+            )
+
+    def suits(self, model: Model) -> bool:
+        """Say whether the model has this metric."""
+        return model.target == self.target and (self.every_model or self.name in model.metrics)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that computes it: its module's code is part of a cell's key."""
+        function = self.compute or self.compute_run
+        assert function is not None
+        return function
+
+    def summary(self) -> str:
+        """Return what listings show."""
+        return self.meaning
+
+    @property
+    def info(self) -> MetricInfo:
+        """What is recorded about it."""
+        return MetricInfo(f"utility/{self.name}", self.label, self.meaning, self.better, self.unit)
+
+
+def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.ndarray]:
+    """Return every metric of the predictions, by name: (runs,), or (runs, points) for a curve.
+
+    The rows of one run are in memory at a time, whatever the number of metrics that need them.
+    """
+    values: dict[str, np.ndarray] = {}
+    constant = predictions if isinstance(predictions, ConstantPredictions) else None
+    by_rows: dict[str, list[float | np.ndarray]] = {}
+    for metric in metrics:
+        if constant is not None and metric.compute_constant is not None:
+            values[metric.name] = np.asarray(metric.compute_constant(constant))
+        elif metric.compute is not None:
+            values[metric.name] = np.asarray(metric.compute(predictions))
+        else:
+            by_rows[metric.name] = []
+    for run in range(predictions.test.runs if by_rows else 0):
+        rows = predictions.run(run)
+        for metric in metrics:
+            if metric.name in by_rows and metric.compute_run is not None:
+                by_rows[metric.name].append(metric.compute_run(rows))
+    values |= {name: np.array(numbers) for name, numbers in by_rows.items()}
+    for name, array in values.items():
+        if array.shape[:1] != (predictions.test.runs,):
+            raise ValueError(
+                f"The metric {name} must give one value per run, {predictions.test.runs}. Got {array.shape} instead."
+            )
+    return values

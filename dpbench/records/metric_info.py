@@ -1,0 +1,33 @@
+"""What a reader must know of a metric: recorded with every sweep, so that figures and tables need no plugin."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Self
+
+Direction = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """A metric's name, and what it says."""
+
+    name: str
+    """``utility/rmse``; without the group where a plugin declares it."""
+    label: str
+    """A few words for the axis of a figure or the head of a column."""
+    meaning: str
+    """One sentence for docs/records.md."""
+    better: Direction = "neither"
+    """Which values are better: for an attack, from the attacker's side."""
+    unit: str = ""
+    headline: bool = False
+    """Whether the printed table has a column for it: for the metrics of attacks."""
+
+    def in_group(self, group: str) -> Self:
+        """Return the information with its full name."""
+        return replace(self, name=f"{group}/{self.name}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, from which the class makes it again."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""The metrics of predictions that ship with dpbench."""

@@ -1,0 +1,92 @@
+"""A metric is one object: announced by a plugin, it is recorded, listed, and part of every cell's key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpbench
+from dpbench.base.errors import Refused
+from dpbench.contracts.metric import Metric
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.plan import plan
+
+SMALL = {"splits.repeats": 2, "dataset.n": 60, "dataset.d": 2}
+LARGEST = """
+    import numpy as np
+
+    from dpbench import Metric, hookimpl
+
+
+    def largest(rows):
+        return float(np.abs(rows.y - rows.score).max())
+
+
+    @hookimpl
+    def dpbench_metrics():
+        return [Metric("max_error", "largest error", "The largest absolute error.", "lower", compute_run=largest, unit="scaled target")]
+"""
+
+
+@pytest.fixture
+def drop_in(drop_in: Callable[[str], None], tmp_path: Path) -> Callable[[str], None]:
+    return drop_in
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "Max Error"}, "name of a metric must be small letters"),
+        ({"compute": None}, "must have one of 'compute' and 'compute_run'"),
+        ({"compute_run": lambda rows: 0.0}, "must have one of 'compute' and 'compute_run'"),
+        ({"better": "smaller"}, "must be lower, higher or neither"),
+    ],
+)
+def test_nonsense_is_refused(changes, message) -> None:
+    declared = {"name": "one", "label": "one", "meaning": "One.", "better": "lower", "compute": lambda predictions: np.ones(1)}
+    with pytest.raises(Refused, match=message):
+        Metric(**{**declared, **changes})
+
+
+def test_a_stranger_s_metric_is_recorded_like_any_other(drop_in) -> None:
+    drop_in(LARGEST)
+    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False)
+    for name in (
+        "utility/max_error",
+        "utility/excess_max_error",
+        "reference/no_privacy/max_error",
+        "reference/mean_predictor/max_error",
+    ):
+        assert np.isfinite(frame[f"{name}_median"]).all(), name
+    private, exact = frame.set_index("mechanism")["utility/max_error_median"][["fm", "no_privacy"]]
+    assert private != exact == frame["reference/no_privacy/max_error_median"][0]
+
+
+def test_its_code_is_part_of_a_cell_s_key(drop_in) -> None:
+    overrides = ["dataset=gaussian", "dataset.n=60", "mechanism=fm"]
+
+    def key() -> str:
+        registry.cache_clear()
+        (planned,) = plan(loaded(overrides)).cells
+        return planned.cell.key
+
+    before = key()
+    drop_in(LARGEST)
+    assert key() != before
+
+
+def test_a_metric_that_gives_no_value_per_run_fails_the_cell_with_its_name(drop_in) -> None:
+    drop_in(LARGEST.replace("compute_run=largest", "compute=lambda predictions: np.zeros(1)"))
+    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism="fm", record=False)
+    assert "The metric max_error must give one value per run, 10" in frame["reason"][0]
+
+
+def test_what_is_no_metric_is_listed_as_broken_and_stops_nobody(drop_in) -> None:
+    drop_in("from dpbench import hookimpl\n\n@hookimpl\ndef dpbench_metrics():\n    return [len]\n")
+    (entry,) = [entry for entry in registry().entries if entry.health == "broken"]
+    assert "A metric must be a Metric(…)" in entry.reason
+    assert "rmse" in registry().names("metric")

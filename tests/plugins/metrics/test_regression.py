@@ -1,0 +1,37 @@
+"""Metrics of a real target: what each says of predictions, also of those of the mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.data.samples import WholeSample
+
+
+@pytest.fixture
+def sample(geometry, rows):
+    """Ten rows of two features with a noisy target."""
+    generator = np.random.default_rng(0)
+    x = generator.uniform(-1, 1, (10, 2))
+    return WholeSample(rows(geometry(2), x, np.clip(x @ [0.5, -0.2] + 0.1 * generator.normal(size=10), -1, 1)))
+
+
+def test_squared_errors_come_from_moments_and_absolute_ones_from_rows(sample, score) -> None:
+    weights = np.array([[0.4, 0.1]])
+    residual = sample.rows(0).y - sample.rows(0).x @ weights[0]
+    scores = score("robust", weights, sample)
+    assert scores["mse"][0] == pytest.approx(np.mean(residual**2), rel=1e-12)
+    assert scores["rmse"][0] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=1e-12)
+    assert scores["mae"][0] == pytest.approx(np.abs(residual).mean(), rel=1e-12)
+    assert "mae" not in score("linear", weights, sample), "it costs a pass over the rows that only robust regression asks for"
+
+
+def test_the_mean_explains_nothing(sample, score_mean) -> None:
+    scores = score_mean("linear", sample, sample)
+    assert scores["r2"][0] == pytest.approx(0, abs=1e-12)
+    assert scores["mse"][0] == pytest.approx(np.var(sample.rows(0).y), rel=1e-12)
+
+
+def test_equal_targets_leave_nothing_to_explain(geometry, rows, score) -> None:
+    flat = WholeSample(rows(geometry(1), [[0.5], [-1.0]], [0.25, 0.25]))
+    assert np.isnan(score("linear", np.array([[0.5]]), flat)["r2"]).all()
