@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.audit.samples import RepeatedSample
 from dpbench.contracts.metric import ConstantPredictions, Metric, Predictions, evaluate
 from dpbench.data.geometry import Geometry
-from dpbench.data.moments import Moments
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.query import Query
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
@@ -51,29 +50,6 @@ def alone(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-
-
-class Repeated(Sample):
-    """The same rows in every run: what a test of the noise wants."""
-
-    def __init__(self, rows: Rows, runs: int) -> None:
-        self._single = WholeSample(rows)
-        self.runs = runs
-        self.geometry = rows.geometry
-
-    @property
-    def n(self) -> np.ndarray:
-        return np.repeat(self._single.n, self.runs)
-
-    @property
-    def moments(self) -> Moments:
-        return Moments(np.repeat(self._single.moments.gram, self.runs, axis=0), self.geometry)
-
-    def sums(self, query: Query) -> np.ndarray:
-        return np.repeat(self._single.sums(query), self.runs, axis=0)
-
-    def rows(self, run: int) -> Rows:
-        return self._single.rows(0)
 
 
 @pytest.fixture(scope="session")
@@ -135,7 +111,7 @@ def table() -> Callable[..., Table]:
 @pytest.fixture(scope="session")
 def repeated() -> Callable[[Rows, int], Sample]:
     """A sample whose runs all hold the same rows."""
-    return Repeated
+    return RepeatedSample
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
-"""Neighbours: pairs of rows of a geometry, and small tables that differ in one of them. Nobody's rows: made from public facts.
+"""Neighbours: pairs of rows of a geometry, and small tables that differ in one of them, all made up from public facts.
 
-A pair is (first, second); a table is a few filling rows and one of the two. There are the pairs that attain the proven bounds
-(equal features against equal features), corners, one-hot changes, random ones, and those that a local search makes worse.
+A pair is a row and its replacement. A pair of tables is a few common rows with one or the other. There are pairs that attain the
+proven bounds, corners, changes of a one-hot level, random pairs, and those that a local search makes worse.
 """
 
 from __future__ import annotations
@@ -14,200 +14,232 @@ import numpy as np
 
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-
-Array = np.ndarray
-Move = Callable[[Rows, Rows], Array]
-"""How far each pair of rows moves an answer, in units of what is declared."""
+from dpbench.privacy.curator import Answer
+from dpbench.privacy.histogram import Histogram
 
 INSIDE = 1 - 1e-15
-"""Keeps the rounding of norms within the ball."""
-STEPS = 13
-"""Values of the equal features that the attaining pairs are tried with."""
+"""A factor that keeps rounded norms within the ball."""
+EQUAL_FEATURE_VALUES = 13
+"""Values of the equal features with which attaining pairs are tried."""
+PAIRS_OF_EACH_KIND = 8
+"""Corners, random pairs and one-hot changes that are tried."""
+RANDOM_PAIRS = 400
+"""Random pairs that the search begins with, in addition to those that are tried anyway."""
+ROUNDS = 40
+SURVIVORS = 60
+"""Pairs that are nudged in every round."""
+WORST_PAIRS = 3
+"""Pairs that the search returns."""
+MAX_CONTRIBUTIONS = 20_000_000
+"""Numbers that the contributions of all pairs may hold: for longer answers, fewer pairs are tried."""
+
+Move = Callable[[Rows, Rows], np.ndarray]
+"""Return how far each pair of rows moves an answer, in units of the declared bound."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Rows and their replacements, and where each pair came from."""
+    """Rows and their replacements, and where each pair comes from."""
 
     first: Rows
     second: Rows
     origin: tuple[str, ...]
 
-    @property
-    def count(self) -> int:
-        return self.first.n
-
-    def take(self, index: Array) -> Pairs:
+    def take(self, index: np.ndarray) -> Pairs:
         return Pairs(self.first.take(index), self.second.take(index), tuple(self.origin[at] for at in index))
 
-    def tables(self, filling: Rows) -> tuple[list[Rows], list[Rows]]:
-        """For each pair the two tables: the filling rows, then the first or the second row."""
-        return _tables(filling, self.first), _tables(filling, self.second)
+    def tables(self, common: Rows) -> tuple[list[Rows], list[Rows]]:
+        """Return the two tables of each pair: the common rows, then the first or the second row."""
+        first, second = (
+            [Rows(np.vstack([common.z, row]), common.geometry) for row in rows.z] for rows in (self.first, self.second)
+        )
+        return first, second
 
 
-def joined(*pairs: Pairs) -> Pairs:
-    """All pairs, one after the other."""
-    geometry = pairs[0].first.geometry
-    first = Rows(np.concatenate([one.first.z for one in pairs]), geometry)
-    second = Rows(np.concatenate([one.second.z for one in pairs]), geometry)
-    return Pairs(first, second, tuple(name for one in pairs for name in one.origin))
+def join(*parts: Pairs) -> Pairs:
+    """Return all pairs, one after the other."""
+    geometry = parts[0].first.geometry
+    first = Rows(np.concatenate([pairs.first.z for pairs in parts]), geometry)
+    second = Rows(np.concatenate([pairs.second.z for pairs in parts]), geometry)
+    return Pairs(first, second, tuple(name for pairs in parts for name in pairs.origin))
 
 
-def standing(geometry: Geometry, generator: np.random.Generator, each: int = 8) -> Pairs:
-    """The pairs that are tried whatever the query is."""
-    return joined(ones_to_zeros(geometry), attaining(geometry), *_mixed(geometry, generator, each))
+def fixed_and_random_pairs(geometry: Geometry, generator: np.random.Generator) -> Pairs:
+    """Return the pairs that are tried whatever the query is."""
+    each = PAIRS_OF_EACH_KIND
+    parts = [ones_to_zeros(geometry), attaining_pairs(geometry)]
+    for name, corner in (("corners", 1.0), ("random", 0.0)):
+        parts.append(_random_pairs(geometry, generator, each, corner, name))
+    for members in geometry.groups:
+        rows = random_rows(geometry, generator, each, corner=1.0)
+        parts.append(Pairs(_at_level(rows, members, 0), _at_level(rows, members, -1), ("one-hot change",) * each))
+    return join(*parts)
 
 
-def attaining(geometry: Geometry) -> Pairs:
-    """From the row of ones to rows of equal features t, for a grid of t and both ends of the target.
+def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.random.Generator) -> Pairs | None:
+    """Return the pairs that move an answer furthest; None where its noise declares no bound, or all pairs move it alike."""
+    call, noise = answer.call, answer.noise
+    if call is None or noise is None or isinstance(call.query, Histogram):
+        return None
+    query, scale, l1 = call.query, noise.scale[0], noise.law.norm == "L1"
 
-    The suprema of docs/sensitivities.md are met at such pairs: t = 0, 1/D, -1 and a few between, by scaling and convention.
+    def move(first: Rows, second: Rows) -> np.ndarray:
+        contributions = (query.contribution(_columns_of(rows, call.geometry), 0) for rows in (first, second))
+        change = np.subtract(*contributions) / scale
+        return np.asarray((np.abs(change).sum(axis=1) if l1 else np.linalg.norm(change, axis=1)) / noise.bound)
+
+    most = max(MAX_CONTRIBUTIONS // query.size, 2)
+    start = join(start, _random_pairs(geometry, generator, min(RANDOM_PAIRS, most), 0.5, "random"))
+    return search(move, start, generator, ROUNDS, min(SURVIVORS, most)).take(np.arange(WORST_PAIRS))
+
+
+def search(move: Move, start: Pairs, generator: np.random.Generator, rounds: int, survivors: int) -> Pairs:
+    """Nudge the worst pairs in every round, keep what makes them worse, and return them, the worst first."""
+    worst = start.take(np.argsort(move(start.first, start.second), kind="stable")[-survivors:])
+    first, second, geometry = worst.first, worst.second, worst.first.geometry
+    best = move(first, second)
+    for _ in range(rounds):
+        nudged = _nudge(first, generator), _nudge(second, generator)
+        moved = move(*nudged)
+        worse = (moved > best)[:, None]
+        best = np.maximum(moved, best)
+        first, second = (Rows(np.where(worse, new.z, old.z), geometry) for new, old in zip(nudged, (first, second), strict=True))
+    return Pairs(first, second, ("local search",) * first.n).take(np.argsort(best, kind="stable")[::-1])
+
+
+def attaining_pairs(geometry: Geometry) -> Pairs:
+    """Return pairs from the row of ones to rows of equal features t, for a grid of t and both ends of the target.
+
+    The suprema of docs/sensitivities.md are met at such pairs: t = 0, 1/D, -1 or a value between, by scaling and convention.
     """
     numeric = max(geometry.numeric, 1)
-    values = np.unique(np.concatenate([np.linspace(-1, 1, STEPS), [1 / numeric, -1 / numeric]]))
-    t, y = (array.ravel() for array in np.meshgrid(values, ends(geometry)))
-    ones = _level(geometry, np.ones(len(t)), 0)
-    rows = _level(geometry, t, 1)
-    top = np.full(len(t), 1.0)
-    first, second = pushed(geometry, ones, top, equal=True), pushed(geometry, rows, y, equal=True)
+    values = np.unique(np.concatenate([np.linspace(-1, 1, EQUAL_FEATURE_VALUES), [1 / numeric, -1 / numeric]]))
+    t, y = (array.ravel() for array in np.meshgrid(values, _target_ends(geometry)))
+    first = _rows_of_box(geometry, _equal_features(geometry, np.ones(len(t)), 0), np.ones(len(t)), equal=True)
+    second = _rows_of_box(geometry, _equal_features(geometry, t, 1), y, equal=True)
     return Pairs(first, second, ("attaining",) * len(t))
 
 
 def ones_to_zeros(geometry: Geometry) -> Pairs:
-    """From the row of ones to the row of zeros, and from one end of the target to the other."""
-    ones = _level(geometry, np.ones(1), 0)
-    low, high = (np.array([end]) for end in ends(geometry))
-    first, second = pushed(geometry, ones, high, equal=True), pushed(geometry, 0 * ones, low, equal=True)
+    """Return the pair from the row of ones to the row of zeros, and from the upper end of the target to the lower one."""
+    ones = _equal_features(geometry, np.ones(1), 0)
+    low, high = (np.array([end]) for end in _target_ends(geometry))
+    first, second = _rows_of_box(geometry, ones, high, equal=True), _rows_of_box(geometry, 0 * ones, low, equal=True)
     return Pairs(first, second, ("ones to zeros",))
 
 
-def filling(geometry: Geometry, count: int) -> Rows:
-    """The rows that both tables share: always the same ones."""
-    return drawn(geometry, np.random.default_rng(count), count, corner=0.0)
+def _random_pairs(geometry: Geometry, generator: np.random.Generator, count: int, corner: float, origin: str) -> Pairs:
+    """Return pairs of random rows."""
+    first, second = (random_rows(geometry, generator, count, corner) for _ in range(2))
+    return Pairs(first, second, (origin,) * count)
 
 
-def blank(geometry: Geometry, count: int) -> Rows:
-    """Rows of zeros: beside them, what depends on a sum's sign or size depends on the one row that is replaced."""
-    return Rows(np.column_stack([np.ones(count), np.zeros((count, geometry.features + 1))]), geometry)
-
-
-def drawn(geometry: Geometry, generator: np.random.Generator, count: int, corner: float = 0.5) -> Rows:
-    """Random rows of a geometry: corners with this probability, else interior ones; one-hot groups at a level or at none."""
+def random_rows(geometry: Geometry, generator: np.random.Generator, count: int, corner: float = 0.5) -> Rows:
+    """Return random rows: corners with this probability, else interior ones; one-hot groups at a level or at none."""
     x = generator.uniform(-1, 1, (count, geometry.features))
     x = np.where(generator.random((count, 1)) < corner, np.sign(x), x)
     for members in geometry.groups:
         level = generator.integers(-1, len(members), count)
         x[:, list(members)] = level[:, None] == np.arange(len(members))
-    low, high = ends(geometry)
+    low, high = _target_ends(geometry)
     y = generator.choice([low, high], count)
     if geometry.target == "real":
         y = np.where(generator.random(count) < corner, y, generator.uniform(low, high, count))
-    return pushed(geometry, x, y)
+    return _rows_of_box(geometry, x, y)
 
 
-def search(geometry: Geometry, move: Move, start: Pairs, generator: np.random.Generator, rounds: int, kept: int) -> Pairs:
-    """Pairs that move an answer further: the worst ones are nudged, round by round, and kept where that makes them worse."""
-    moved = move(start.first, start.second)
-    worst = start.take(np.argsort(moved, kind="stable")[-kept:])
-    best = move(worst.first, worst.second)
-    a, b = worst.first, worst.second
-    for _ in range(rounds):
-        first, second = _nudged(geometry, a, generator), _nudged(geometry, b, generator)
-        now = move(first, second)
-        better = (now > best)[:, None]
-        best = np.maximum(now, best)
-        a, b = Rows(np.where(better, first.z, a.z), geometry), Rows(np.where(better, second.z, b.z), geometry)
-    order = np.argsort(best, kind="stable")[::-1]
-    return Pairs(a, b, ("local search",) * a.n).take(order)
+def common_rows(geometry: Geometry, count: int) -> Rows:
+    """Return the rows that both tables share: always the same ones."""
+    return random_rows(geometry, np.random.default_rng(count), count, corner=0.0)
 
 
-def ends(geometry: Geometry) -> tuple[float, float]:
-    """The target's least and largest value."""
+def zero_rows(geometry: Geometry, count: int) -> Rows:
+    """Return rows of zeros. With them in common, the replaced row alone decides the sign or the size of every sum."""
+    return Rows(np.column_stack([np.ones(count), np.zeros((count, geometry.features + 1))]), geometry)
+
+
+def _target_ends(geometry: Geometry) -> tuple[float, float]:
+    """Return the least and the largest value of the target."""
     return (-1.0, 1.0) if geometry.target == "real" else (0.0, 1.0)
 
 
-def pushed(geometry: Geometry, x: Array, y: Array, equal: bool = False) -> Rows:
-    """Rows of these features, box-scaled, as the geometry would have them: in the ball, divided as ``scale`` divides them.
+def _rows_of_box(geometry: Geometry, x: np.ndarray, y: np.ndarray, equal: bool = False) -> Rows:
+    """Return rows with these box-scaled features, scaled as the geometry says.
 
-    Without groups a ball's rows go to its surface, or, if ``equal``, where the box's rows of equal features go.
+    Without groups, rows go to the surface of the ball, or with ``equal`` to where ``scale`` maps rows of equal features.
     """
     if geometry.scaling == "ball":
-        shrunk = x * _share(geometry)
-        if not geometry.groups and not equal:
-            room = np.sqrt(1 - geometry.constant**2) if geometry.intercept else 1.0
+        if geometry.groups or equal:
+            x = x * _box_unit(geometry)
+        else:
             norms = np.linalg.norm(x, axis=1, keepdims=True)
-            shrunk = x * np.where(norms > 0, room / np.where(norms > 0, norms, 1.0), 0.0) * INSIDE
-        x = shrunk
+            x = x * np.where(norms > 0, _ball_radius(geometry) / np.where(norms > 0, norms, 1.0), 0.0) * INSIDE
     return Rows(np.column_stack([np.ones(len(y)), x, y]), geometry)
 
 
-def _tables(filling: Rows, rows: Rows) -> list[Rows]:
-    return [Rows(np.vstack([filling.z, row]), filling.geometry) for row in rows.z]
+def _ball_radius(geometry: Geometry) -> float:
+    """Return the largest norm of a row's features in the ball, which they share with the intercept."""
+    return math.sqrt(1 - geometry.constant**2) if geometry.intercept else 1.0
 
 
-def _numeric(geometry: Geometry) -> Array:
-    grouped = {member for members in geometry.groups for member in members}
-    return np.array([index for index in range(geometry.features) if index not in grouped], dtype=int)
-
-
-def _level(geometry: Geometry, value: Array, level: int) -> Array:
-    """Rows of equal numeric features, each group at one of its levels."""
-    x = np.zeros((len(value), geometry.features))
-    x[:, _numeric(geometry)] = value[:, None]
-    for members in geometry.groups:
-        x[:, members[min(level, len(members) - 1)]] = 1.0
-    return x
-
-
-def _mixed(geometry: Geometry, generator: np.random.Generator, each: int) -> list[Pairs]:
-    """Corners, random pairs and one-hot changes."""
-    pairs = [
-        Pairs(drawn(geometry, generator, each, corner), drawn(geometry, generator, each, corner), (name,) * each)
-        for name, corner in (("corners", 1.0), ("random", 0.0))
-    ]
-    for members in geometry.groups:
-        before = drawn(geometry, generator, each, 1.0)
-        pairs.append(Pairs(_at_level(before, members, 0), _at_level(before, members, -1), ("one-hot change",) * each))
-    return pairs
-
-
-def _at_level(rows: Rows, members: tuple[int, ...], level: int) -> Rows:
-    """The same rows with a group at this level."""
-    z = rows.z.copy()
-    z[:, 1 + np.array(members)] = 0.0
-    z[:, 1 + members[level]] = _share(rows.geometry)
-    return Rows(z, rows.geometry)
-
-
-def _share(geometry: Geometry) -> float:
-    """What the box's 1 is in this geometry: the ball is shared by the columns, one a group, and the intercept."""
+def _box_unit(geometry: Geometry) -> float:
+    """Return what the box's 1 is in this geometry: in the ball, numeric columns and groups share the squared norm equally."""
     if geometry.scaling == "box":
         return 1.0
     parts = geometry.numeric + len(geometry.groups)
     return INSIDE * math.sqrt((1 - geometry.constant**2 if geometry.intercept else 1.0) / parts)
 
 
-def _nudged(geometry: Geometry, rows: Rows, generator: np.random.Generator) -> Rows:
-    """Rows with a value or two changed."""
-    z, count = rows.z.copy(), rows.n
-    numeric = _numeric(geometry)
-    every = np.arange(count)
+def _numeric_columns(geometry: Geometry) -> np.ndarray:
+    """Return the feature columns outside one-hot groups."""
+    grouped = {member for members in geometry.groups for member in members}
+    return np.array([index for index in range(geometry.features) if index not in grouped], dtype=int)
+
+
+def _equal_features(geometry: Geometry, value: np.ndarray, level: int) -> np.ndarray:
+    """Return rows of equal numeric features, each group at this level."""
+    x = np.zeros((len(value), geometry.features))
+    x[:, _numeric_columns(geometry)] = value[:, None]
+    for members in geometry.groups:
+        x[:, members[min(level, len(members) - 1)]] = 1.0
+    return x
+
+
+def _at_level(rows: Rows, members: tuple[int, ...], level: int) -> Rows:
+    """Return the same rows with a group at this level."""
+    z = rows.z.copy()
+    z[:, 1 + np.array(members)] = 0.0
+    z[:, 1 + members[level]] = _box_unit(rows.geometry)
+    return Rows(z, rows.geometry)
+
+
+def _columns_of(rows: Rows, geometry: Geometry) -> Rows:
+    """Return the rows with the columns of a narrower geometry alone."""
+    if rows.geometry == geometry:
+        return rows
+    columns = [1 + rows.geometry.columns.index(name) for name in geometry.columns]
+    return Rows(rows.z[:, [0, *columns, -1]], geometry)
+
+
+def _nudge(rows: Rows, generator: np.random.Generator) -> Rows:
+    """Return rows with one or two values changed."""
+    z, count, geometry = rows.z.copy(), rows.n, rows.geometry
+    numeric, every = _numeric_columns(geometry), np.arange(rows.n)
     for _ in range(2 if len(numeric) else 0):
         column = 1 + generator.choice(numeric, count)
         old = z[every, column]
         near = np.clip(old + generator.normal(0, 0.2, count), -1, 1)
         z[every, column] = np.choose(generator.integers(5, size=count), [old, near, -old, 0 * old, np.where(old < 0, -1.0, 1.0)])
     for members in geometry.groups:
-        columns, size = 1 + np.array(members), _share(geometry)
         changed = generator.random(count) < 0.2
         level = generator.integers(-1, len(members), count)
-        z[np.ix_(changed, columns)] = size * (level[changed, None] == np.arange(len(members)))
-    low, high = ends(geometry)
+        z[np.ix_(changed, 1 + np.array(members))] = _box_unit(geometry) * (level[changed, None] == np.arange(len(members)))
+    low, high = _target_ends(geometry)
     z[:, -1] = np.where(generator.random(count) < 0.1, low + high - z[:, -1], z[:, -1])
     if geometry.scaling == "ball":
-        features = z[:, 1:-1]
-        room = np.sqrt(1 - geometry.constant**2) if geometry.intercept else 1.0
+        features, radius = z[:, 1:-1], _ball_radius(geometry)
         norms = np.linalg.norm(features, axis=1, keepdims=True)
-        grow = np.maximum(norms, 1e-300) if not geometry.groups else np.maximum(norms / room, 1.0) * room
-        z[:, 1:-1] = features * np.where(norms > 0, room / grow, 1.0) * INSIDE
+        # without groups rows go to the surface; with groups they only shrink, so that one-hot columns keep their size
+        divisor = np.maximum(norms, 1e-300) if not geometry.groups else np.maximum(norms / radius, 1.0) * radius
+        z[:, 1:-1] = features * np.where(norms > 0, radius / divisor, 1.0) * INSIDE
     return Rows(z, geometry)

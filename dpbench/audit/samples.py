@@ -1,4 +1,4 @@
-"""What audits draw on: one small table in every run or a table for each, and a curator that does not draw for ever."""
+"""The samples of an audit: a table for each run, or one table in every run; and a curator that does not draw for ever."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_REDRAWS = 20_000
 
 
 class Tables(Sample):
-    """A small table for each run, all of one geometry and one number of rows."""
+    """A small table for each run. All have the same geometry and the same number of rows."""
 
     def __init__(self, tables: Sequence[Rows]) -> None:
         self._tables = tuple(tables)
@@ -42,30 +42,20 @@ class Tables(Sample):
         return self._tables[run]
 
 
-class RepeatedSample(Sample):
+class RepeatedSample(Tables):
     """The same rows in every run: runs differ by their noise alone."""
 
     def __init__(self, rows: Rows, runs: int) -> None:
-        self._rows = rows
+        self._tables = (rows,) * runs
         self.runs = runs
         self.geometry = rows.geometry
-        self._gram = gram(rows.z)
-
-    @property
-    def n(self) -> np.ndarray:
-        return np.full(self.runs, float(self._rows.n))
-
-    @property
-    def moments(self) -> Moments:
-        return Moments(np.broadcast_to(self._gram, (self.runs, *self._gram.shape)), self.geometry)
+        self._moments = Moments(np.broadcast_to(gram(rows.z), (runs, rows.z.shape[1], rows.z.shape[1])), rows.geometry)
 
     def sums(self, query: Summand) -> np.ndarray:
-        if query.state is None:
-            return np.repeat(query.contribution(self._rows, 0).sum(axis=0)[None], self.runs, axis=0)
-        return np.stack([query.contribution(self._rows, run).sum(axis=0) for run in range(self.runs)])
-
-    def rows(self, run: int) -> Rows:
-        return self._rows
+        if query.state is not None:
+            return super().sums(query)
+        # without a state per run, all runs have the same sums
+        return np.repeat(query.contribution(self._tables[0], 0).sum(axis=0)[None], self.runs, axis=0)
 
 
 class BoundedRetryCurator(Curator):

@@ -1,42 +1,42 @@
-"""An audit in words: what was tried, what was found, how sure that is."""
+"""The report of an audit in words: what was tried, what was found, and with which confidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from dpbench.audit.auditing import Audit
-from dpbench.audit.certificate import Certificate
-from dpbench.audit.example_geometries import described
+from dpbench.audit.epsilon_lower_bound import EpsilonLowerBound
+from dpbench.audit.example_geometries import describe_geometry
+from dpbench.audit.procedure import Audit
 
 CAVEAT = "An audit can show that a claim is false. That nothing was found proves nothing: only the proof in the ledger does."
 
 
-def told(audit: Audit) -> Iterator[str]:
-    """The lines of one geometry."""
-    yield f"{described(audit.geometry)}: {'passed' if audit.passed else 'FAILED'}"
-    if (replayed := audit.replayed) is not None:
-        calls = f"{replayed.calls} answer{'s' * (replayed.calls != 1)} a fit, {replayed.pairs} pairs of neighbours"
-        yield f"  replay   {calls}: moved by at most {replayed.ratio:.4f} of what is declared ({replayed.origin})"
-    if audit.fits:
-        worst = min(audit.fits, key=lambda fit: fit.p_value)
-        draws = sum(fit.draws for fit in audit.fits)
-        laws = " and ".join(dict.fromkeys(fit.law for fit in audit.fits))
+def describe_audit(audit: Audit) -> Iterator[str]:
+    """Yield the lines about one geometry."""
+    replays, tests = audit.replays, audit.noise_tests
+    yield f"{describe_geometry(audit.geometry)}: {'passed' if audit.passed else 'FAILED'}"
+    calls = f"{replays.calls} answer{'s' * (replays.calls != 1)} a fit, {replays.pairs} pairs of neighbours"
+    yield f"  replay   {calls}: moved by at most {replays.ratio:.4f} of what is declared ({replays.origin})"
+    if tests:
+        worst = min(tests, key=lambda test: test.p_value)
+        laws = " and ".join(dict.fromkeys(test.law for test in tests))
+        draws = sum(test.draws for test in tests)
         yield f"  noise    {draws:,} draws of {laws} noise: least p = {worst.p_value:.2g} ({worst.test})"
-    for name, weights in (("answers", False), ("release", True)):
-        found = [one for one in audit.certificates if (one.what == "weights") == weights]
-        if found:
-            yield f"  {name}  {_best(found)}"
-    for violation in audit.violations:
-        yield f"  VIOLATION  {violation}"
+    for level, weights in (("answers", False), ("release", True)):
+        bounds = [bound for bound in audit.lower_bounds if (bound.output == "weights") == weights]
+        if bounds:
+            yield f"  {level}  {_describe_largest(bounds)}"
+    yield from (f"  VIOLATION  {violation}" for violation in audit.violations)
 
 
-def _best(certificates: list[Certificate]) -> str:
-    """The certificate that comes nearest to its claim."""
-    best = max(certificates, key=lambda one: one.epsilon / one.claim.epsilon)
-    what = "" if best.what == "weights" else f" for {best.what!r}"
-    mu = f", μ ≥ {best.mu:.3f} of {best.claim.mu:.3f}" if best.mu is not None and best.claim.mu is not None else ""
-    delta = f" at δ = {best.claim.delta:g}" if best.claim.delta else ""
+def _describe_largest(bounds: Sequence[EpsilonLowerBound]) -> str:
+    """Describe the bound that comes nearest to its claim."""
+    bound = max(bounds, key=lambda bound: bound.epsilon / bound.claim.epsilon)
+    claim = bound.claim
+    answer = "" if bound.output == "weights" else f" for {bound.output!r}"
+    mu = f", μ ≥ {bound.mu:.3f} of {claim.mu:.3f}" if bound.mu is not None and claim.mu is not None else ""
+    delta = f" at δ = {claim.delta:g}" if claim.delta else ""
     return (
-        f"ε ≥ {best.epsilon:.3f} of {best.claim.epsilon:.3f} claimed{delta}{what}{mu}: confidence {100 * best.confidence:.2f} %, "
-        f"{best.runs:,} runs a world, pair {best.pair}, by {best.score}"
+        f"ε ≥ {bound.epsilon:.3f} of {claim.epsilon:.3f} claimed{delta}{answer}{mu}: confidence {100 * bound.confidence:.2f} %, "
+        f"{bound.runs:,} runs a world, pair {bound.pair}, by {bound.event}"
     )

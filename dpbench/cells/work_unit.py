@@ -32,7 +32,7 @@ from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.lookup import registry
 
 if TYPE_CHECKING:
-    from dpbench.audit.auditing import Audit
+    from dpbench.audit.procedure import Audit
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ class _Runner:
         """What an audit on made-up tables of the cell's geometry found."""
         if cell.audit.level == "none" or 0 not in self.repeats or not fitted.ledger.total.private:
             return None
-        from dpbench.audit.auditing import audit
+        from dpbench.audit.procedure import audit
 
         return audit(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit)
 

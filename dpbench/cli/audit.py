@@ -31,8 +31,8 @@ def command(overrides: tuple[str, ...]) -> int:
     are made up; dataset=wine takes that table's public geometry, and none of its rows. audit.runs, audit.pairs,
     audit.confidence and audit.rows set how much is tried. The exit code is 1 where a claim was found to be false.
     """
-    from dpbench.audit.auditing import audit
-    from dpbench.audit.wording import CAVEAT, told
+    from dpbench.audit.procedure import audit
+    from dpbench.audit.wording import CAVEAT, describe_audit
     from dpbench.cells.work_unit import one_thread
 
     plan, kept, with_dataset = _read(overrides)
@@ -42,7 +42,7 @@ def command(overrides: tuple[str, ...]) -> int:
             found = audit(mechanism, model, budget, geometry, plan)
             failed += not found.passed
             click.echo(title)
-            for line in told(found):
+            for line in describe_audit(found):
                 click.echo(f"  {line}")
     click.echo(f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}")
     return int(failed > 0)
@@ -81,7 +81,7 @@ def _read(overrides: Sequence[str]) -> tuple[Any, list[str], bool]:
 
 def _subjects(overrides: list[str], with_dataset: bool, plan: Any) -> Iterator[tuple[str, Subject]]:
     """Each mechanism on each geometry, with its budget; what is not supported is left out with a sentence, or refused."""
-    from dpbench.audit.example_geometries import described, geometries
+    from dpbench.audit.example_geometries import describe_geometry, example_geometries
     from dpbench.cells.budgets import budget_of
     from dpbench.cells.cell import Settings
     from dpbench.registry.lookup import registry
@@ -93,10 +93,10 @@ def _subjects(overrides: list[str], with_dataset: bool, plan: Any) -> Iterator[t
         built = {kind: registry().get(kind, point.config[kind]["name"]).build(_options(point.config[kind])) for kind in GROUPS}
         mechanism, model, dataset = built.values()
         settings = Settings(**{key: point.config[key] for key in KEYS})
-        for geometry in [_geometry(dataset, model, settings.seed)] if with_dataset else geometries(model):
+        for geometry in [_geometry(dataset, model, settings.seed)] if with_dataset else example_geometries(model):
             reason = mechanism.unsupported(model, geometry)
             if reason:
-                reasons.append(f"{described(geometry)}: {reason}")
+                reasons.append(f"{describe_geometry(geometry)}: {reason}")
                 continue
             count += 1
             options = ", ".join(f"{key}={value}" for key, value in sorted(point.axes.items()) if key not in GROUPS)

@@ -1,4 +1,4 @@
-"""What audits are tried on: cases, planted faults, and a short way to audit one of them."""
+"""What the tests audit: sound mechanisms, planted faults, and a short way to audit one of them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from dpbench.audit.auditing import Audit, audit
-from dpbench.audit.example_geometries import geometry
+from dpbench.audit.example_geometries import example_geometry
+from dpbench.audit.procedure import Audit, audit
 from dpbench.audit.settings import AuditSettings
 from dpbench.cells.work_unit import one_thread
 from dpbench.privacy.ledger import Budget
 
 
-def beside(name: str) -> ModuleType:
-    """A module of this folder, which is no package."""
+def load_module(name: str) -> ModuleType:
+    """Load a module of this folder, which is not a package."""
     full = f"audit_{name}"
     if full not in sys.modules:
         spec = importlib.util.spec_from_file_location(full, Path(__file__).with_name(f"{name}.py"))
@@ -30,28 +30,37 @@ def beside(name: str) -> ModuleType:
     return sys.modules[full]
 
 
+CASES = load_module("cases")
+
+
 @pytest.fixture(scope="session")
 def faults() -> ModuleType:
-    return beside("faults")
+    return load_module("faults")
 
 
 @pytest.fixture(scope="session")
 def cases() -> ModuleType:
-    return beside("cases")
+    return CASES
+
+
+@pytest.fixture(params=CASES.SOUND, ids=[f"{name} {options or ''}" for name, options in CASES.SOUND])
+def sound_case(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    """A mechanism that keeps its claim, with its options."""
+    return request.param
 
 
 @pytest.fixture(scope="session")
 def audited(make: Callable[..., Any]) -> Callable[..., Audit | None]:
-    """An audit of a mechanism on a model and a small geometry; None where they do not go together."""
+    """Audit a mechanism on a model and a small geometry; None where they do not fit together."""
 
     def run(
-        mechanism: Any, model: str = "linear", shape: tuple[Any, ...] = (2, 3), epsilon: float = 1.0, **plan: Any
+        mechanism: Any, model: str = "linear", shape: tuple[Any, ...] = (2, 3), epsilon: float = 1.0, **settings: Any
     ) -> Audit | None:
-        fitted = make("model", model)
-        table = geometry(fitted, *shape)
-        if mechanism.unsupported(fitted, table):
+        component = make("model", model)
+        geometry = example_geometry(component, *shape)
+        if mechanism.unsupported(component, geometry):
             return None
         with one_thread():
-            return audit(mechanism, fitted, Budget(epsilon, 1e-6, mechanism.counted()), table, AuditSettings(**plan))
+            return audit(mechanism, component, Budget(epsilon, 1e-6, mechanism.counted()), geometry, AuditSettings(**settings))
 
     return run

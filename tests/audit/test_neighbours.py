@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpbench.audit.neighbours import Pairs, attaining, drawn, filling, ones_to_zeros, search, standing
-from dpbench.audit.samples import RepeatedSample, Tables
+from dpbench.audit.neighbours import (
+    Pairs,
+    attaining_pairs,
+    common_rows,
+    fixed_and_random_pairs,
+    ones_to_zeros,
+    random_rows,
+    search,
+)
 from dpbench.privacy.polynomial import Loss, Polynomial
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
@@ -16,13 +23,13 @@ LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_const
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize(("numeric", "groups"), [(1, ()), (4, ()), (2, (3,)), (0, (2, 3))])
-def test_every_row_is_one_that_the_geometry_allows(numeric, groups, scaling, intercept, target, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_every_row_is_one_that_the_geometry_allows(numeric, groups, scaling, intercept, target, geometry) -> None:
     parts = numeric + len(groups) + intercept
     g = geometry(numeric, groups, intercept, scaling, target, constant=parts**-0.5 if scaling == "ball" and intercept else 1.0)
     generator = np.random.default_rng(0)
-    begun = standing(g, generator)
-    found = search(g, lambda a, b: np.abs(a.z - b.z).sum(axis=1), begun, generator, 20, 20)
-    for rows in (begun.first, begun.second, found.first, found.second, filling(g, 7), drawn(g, generator, 50)):
+    start = fixed_and_random_pairs(g, generator)
+    worst = search(lambda a, b: np.abs(a.z - b.z).sum(axis=1), start, generator, 20, 20)
+    for rows in (start.first, start.second, worst.first, worst.second, common_rows(g, 7), random_rows(g, generator, 50)):
         x, y = rows.x, rows.y
         if scaling == "ball":
             assert (np.linalg.norm(x, axis=1) <= 1 + 1e-15).all()
@@ -32,15 +39,15 @@ def test_every_row_is_one_that_the_geometry_allows(numeric, groups, scaling, int
             ones = x[:, [member + intercept for member in members]]
             assert ((ones >= 0).all(axis=1) & ((ones > 0).sum(axis=1) <= 1)).all()
         assert set(np.unique(y)) <= {0.0, 1.0} if target == "binary" else (np.abs(y) <= 1).all()
-    assert {"attaining", "corners", "random"} <= set(begun.origin)
-    assert ("one-hot change" in begun.origin) == bool(groups)
+    assert {"attaining", "corners", "random"} <= set(start.origin)
+    assert ("one-hot change" in start.origin) == bool(groups)
 
 
-def test_the_tables_of_a_pair_differ_in_one_row(geometry) -> None:  # type: ignore[no-untyped-def]
+def test_the_tables_of_a_pair_differ_in_one_row(geometry) -> None:
     g = geometry(3, (2,))
-    pairs = standing(g, np.random.default_rng(0))
-    first, second = pairs.tables(filling(g, 4))
-    assert len(first) == pairs.count
+    pairs = fixed_and_random_pairs(g, np.random.default_rng(0))
+    first, second = pairs.tables(common_rows(g, 4))
+    assert len(first) == len(pairs.origin)
     for one, other, name in zip(first, second, pairs.origin, strict=True):
         changed = (one.z != other.z).any(axis=1)
         assert not changed[:4].any()
@@ -49,35 +56,20 @@ def test_the_tables_of_a_pair_differ_in_one_row(geometry) -> None:  # type: igno
     assert single == "ones to zeros"
 
 
-def test_the_search_finds_the_supremum_from_random_pairs(geometry) -> None:  # type: ignore[no-untyped-def]
+def test_the_search_finds_the_supremum_from_random_pairs(geometry) -> None:
     """The bound of docs/sensitivities.md within a tenth of a percent at D = 4, without the attaining pairs."""
     g = geometry(3, intercept=True)
     query = Polynomial(LINEAR, g)
     bound = query.l1_bound("tight")
 
-    def move(first, second):  # type: ignore[no-untyped-def]
+    def move(first, second):
         return np.abs(query.contribution(first, 0) - query.contribution(second, 0)).sum(axis=1) / bound
 
     generator = np.random.default_rng(0)
-    start = Pairs(drawn(g, generator, 400), drawn(g, generator, 400), ("random",) * 400)
-    found = search(g, move, start, generator, 40, 60)
-    moved = move(found.first, found.second)
+    start = Pairs(random_rows(g, generator, 400), random_rows(g, generator, 400), ("random",) * 400)
+    worst = search(move, start, generator, 40, 60)
+    moved = move(worst.first, worst.second)
     assert (np.diff(moved) <= 0).all(), "the worst first"
     assert 0.999 < moved[0] <= 1 + 1e-12
-    known = attaining(g)
+    known = attaining_pairs(g)
     assert move(known.first, known.second).max() == pytest.approx(1.0, rel=1e-12)
-
-
-def test_repeated_rows_and_tables_have_the_sums_of_their_rows(geometry) -> None:  # type: ignore[no-untyped-def]
-    g = geometry(2, (3,), True)
-    tables = [filling(g, 5), drawn(g, np.random.default_rng(1), 5)]
-    query = Polynomial(LINEAR, g)
-    together = Tables(tables)
-    for run, rows in enumerate(tables):
-        alone = RepeatedSample(rows, 3)
-        expected = query.contribution(rows, 0).sum(axis=0)
-        for sample, at in ((together, run), (alone, 2)):
-            np.testing.assert_allclose(query.exact(sample)[at], expected, rtol=1e-12)
-            np.testing.assert_allclose(sample.sums(query)[at], expected, rtol=1e-12)
-            assert sample.n[at] == 5
-            assert sample.rows(at) is rows

@@ -1,0 +1,102 @@
+"""The replay level: on neighbours, and with the same noisy answers, a mechanism must make the same calls and keep its bounds.
+
+This checks every declared sensitivity. Many pairs are replayed together, one pair per run, and a few pairs alone, because a
+mechanism that looks at all runs together could hide what it does for one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from dpbench.accounting.costs import Nothing
+from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, worst_pairs, zero_rows
+from dpbench.audit.samples import Tables
+from dpbench.audit.subject import AuditSubject
+from dpbench.base.errors import Refused
+from dpbench.contracts.fit import Fit
+from dpbench.data.samples import Sample
+from dpbench.privacy.curator import Answer, Curator
+from dpbench.privacy.replay import FLOW, ReplayCurator, Violation
+
+SINGLE_REPLAYS = 5
+"""Pairs that are also replayed alone."""
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A fit and its replay on the neighbours: the same calls."""
+
+    answers: tuple[tuple[Answer, Answer], ...]
+    """The answer to each call, with the exact answer of either sample."""
+    ratios: tuple[float, ...]
+    """How far each answer moved, in units of the declared bound."""
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The outcome of all replays of an audit."""
+
+    pairs: int
+    calls: int
+    """Private answers of one fit."""
+    ratio: float
+    """The largest move of an answer, in units of the declared bound; 0 where no answer declares one."""
+    origin: str
+    """Where the worst pair comes from."""
+    violation: str = ""
+
+
+def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replays, Pairs]:
+    """Replay fits on the worst pairs for the answers of a tape; return the outcome and the pairs, the worst first."""
+    geometry, generator = subject.geometry, np.random.default_rng(subject.settings.seed)
+    start = fixed_and_random_pairs(geometry, generator)
+    worst = [worst_pairs(geometry, answer, start, generator) for answer in tape]
+    pairs = join(*(part for part in worst if part is not None), start)
+    alone = np.linspace(0, pairs.first.n - 1, SINGLE_REPLAYS).astype(int)
+    ratio, violation = 0.0, ""
+    try:
+        for make_rows, index in product((common_rows, zero_rows), (np.arange(pairs.first.n), *alone[:, None])):
+            first, second = pairs.take(index).tables(make_rows(geometry, subject.settings.rows - 1))
+            ratio = max([ratio, *replay(subject, Tables(first), Tables(second)).ratios])
+    except Violation as error:
+        violation = str(error)
+    return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation), pairs
+
+
+def replay(subject: AuditSubject, first: Sample, second: Sample) -> Transcript:
+    """Fit on one sample and replay the fit on the other; raise :class:`Violation` where they differ by more than is declared."""
+    curator = subject.taping_curator(first)
+    fit = _fit(subject, curator)
+    replaying = ReplayCurator(second, subject.draws("replay", first.runs), subject.budget, curator.tape or [])
+    replaying.tape = []
+    again = _fit(subject, replaying)
+    replaying.finish()
+    same = np.array_equal(fit.weights, again.weights, equal_nan=True) and np.array_equal(fit.status, again.status)
+    if not same or dict(fit.notes) != dict(again.notes):
+        raise Violation("With the same answers the neighbour's weights are others: they depend on more than the answers.")
+    if first.runs == 1:
+        _check_ledger(curator)
+    return Transcript(tuple(zip(curator.tape or [], replaying.tape, strict=True)), tuple(replaying.ratios))
+
+
+def _fit(subject: AuditSubject, curator: Curator) -> Fit:
+    """Fit; an error is a violation, because the fit on other rows did not end with one."""
+    try:
+        return subject.fit(curator)
+    except (Violation, Refused):
+        raise
+    except Exception as error:
+        raise Violation(f"On some tables the fit ends with {type(error).__name__}: {FLOW}") from error
+
+
+def _check_ledger(curator: Curator) -> None:
+    """Check that the ledger lists the cost of every call that was made, in order."""
+    calls = [(answer.query, answer.call.cost) for answer in curator.tape or [] if answer.call is not None]
+    entries = [(entry.query, entry.cost) for entry in curator.ledger.entries]
+    called, paid = ([line for line in lines if not isinstance(line[1], Nothing)] for lines in (calls, entries))
+    if called != paid:
+        raise Violation("The ledger is not that of the calls that were made.")

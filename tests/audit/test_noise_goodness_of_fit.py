@@ -1,0 +1,155 @@
+"""Noise that is the declared one passes as often as stated, and other noise fails. The seeds are fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.audit.noise_goodness_of_fit import check_answer_noise, check_noise
+from dpbench.audit.repeated_answers import RepeatedAnswers
+from dpbench.privacy.curator import Answer
+from dpbench.privacy.noise import ConcentratedGaussian, Gaussian, Geometric, Laplace, Noise
+
+LAWS = [Laplace(), Gaussian(), ConcentratedGaussian(), Geometric()]
+REPETITIONS = 400
+MAX_ALARMS = 13
+"""P[Binomial(400, 0.01) > 13] = 6e-5."""
+
+
+def unit_noise(law) -> Noise:
+    return Noise(law, np.array([1.0]), 1.0, "exact")
+
+
+def test_tests_of_noise_keep_their_false_alarms() -> None:
+    """400 times 200 draws of three coefficients, at 1 %: at most 13 alarms."""
+    alarms = 0
+    for seed in range(REPETITIONS):
+        generator = np.random.default_rng(seed)
+        law = (Laplace(), Gaussian(), Geometric())[seed % 3]
+        noise = Noise(law, np.array([0.5, 2.0, 3.0]), 1.0, "exact")
+        draws = law.shape(law.standard(generator, 600).reshape(200, 3), noise.scale)
+        alarms += bool(check_noise(noise, draws, 0.01, generator).violation)
+    assert alarms <= MAX_ALARMS
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_every_law_fits_itself_and_no_other_scale(law) -> None:
+    """20,000 draws at three scales, false alarm 1e-6; at 6 % more or less it is caught."""
+    generator = np.random.default_rng(3)
+    noise = Noise(law, np.array([0.7, 2.0, 30.0]), 1.3, "exact")
+    standard = law.standard(generator, 60_000).reshape(-1, 3)
+    assert not check_noise(noise, law.shape(standard, noise.scale), 1e-6, generator).violation
+    for factor in (0.94, 1.06):
+        assert check_noise(noise, law.shape(standard, factor * noise.scale), 1e-6, generator).violation
+
+
+def test_numbers_without_noise_and_numbers_off_the_integers_are_caught() -> None:
+    generator = np.random.default_rng(4)
+    draws = generator.laplace(size=(500, 4))
+    draws[:, 2] = 0.0
+    assert check_noise(unit_noise(Laplace()), draws, 1e-6, generator).violation
+    whole = Noise(Geometric(), np.array([2.0]), 1.0, "exact")
+    test = check_noise(whole, generator.laplace(size=(500, 1)), 1e-6, generator)
+    assert test.test == "the values that the law can take"
+    assert "is not the geometric noise declared: the values that the law can take, p = 0." in test.violation
+
+
+def two_shared_columns(generator) -> np.ndarray:
+    draws = generator.normal(size=(2_000, 20))
+    draws[:, 19] = 0.3 * draws[:, 3] + np.sqrt(1 - 0.09) * draws[:, 19]
+    return draws
+
+
+def one_wrong_column(generator) -> np.ndarray:
+    draws = generator.normal(size=(2_000, 20))
+    draws[:, 7] *= 1.3
+    return draws
+
+
+def weakly_shared_draws(generator) -> np.ndarray:
+    return np.sqrt(0.98) * generator.normal(size=(1_000, 50)) + np.sqrt(0.02) * generator.normal(size=(1_000, 1))
+
+
+@pytest.mark.parametrize(
+    ("draw", "test"),
+    [
+        (two_shared_columns, "a correlation"),
+        (one_wrong_column, "a coefficient"),
+        (weakly_shared_draws, "a run's sum"),
+        (lambda generator: 1.05 * generator.normal(size=(2_000, 20)), "all draws together"),
+    ],
+)
+def test_each_test_sees_what_the_other_three_cannot(draw, test) -> None:
+    """At a false alarm of 1e-6, each fault is caught, and the test that it is made for gives the smallest p-value."""
+    generator = np.random.default_rng(5)
+    outcome = check_noise(unit_noise(Gaussian()), draw(generator), 1e-6, generator)
+    assert outcome.test == test
+    assert outcome.violation
+
+
+def test_the_smallest_p_value_is_multiplied_by_the_number_of_tests() -> None:
+    """A column of one coefficient has one test, and two coefficients have four."""
+    draws = np.random.default_rng(6).laplace(size=(300, 1)) + 0.06
+    (alone, shared) = (check_noise(unit_noise(Laplace()), draws[:, [0] * size], 1.0, np.random.default_rng(0)) for size in (1, 2))
+    from scipy import stats
+
+    assert alone.p_value == pytest.approx(stats.kstest(draws[:, 0], "laplace").pvalue, rel=1e-9)
+    assert shared.test == "a correlation"
+    independent = np.random.default_rng(6).laplace(size=(300, 2)) + 0.2
+    outcome = check_noise(unit_noise(Laplace()), independent, 1.0, np.random.default_rng(0))
+    assert outcome.test == "all draws together"
+    assert outcome.p_value == pytest.approx(4 * stats.kstest(independent.ravel(), "laplace").pvalue, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_a_price_other_than_the_law_s_is_caught_even_if_the_draws_are_right(factor) -> None:
+    class Mispriced(Laplace):
+        def cost(self, bound: float):
+            return super().cost(factor * bound)
+
+    generator = np.random.default_rng(7)
+    outcome = check_noise(unit_noise(Mispriced()), generator.laplace(size=(500, 2)), 1e-6, generator)
+    assert outcome.test == "the price that the law states"
+    assert outcome.violation
+
+
+def test_a_law_in_the_wrong_norm_is_caught() -> None:
+    class InL2(Laplace):
+        norm = "L2"
+
+    generator = np.random.default_rng(8)
+    assert check_noise(unit_noise(InL2()), generator.laplace(size=(500, 2)), 1e-6, generator).violation
+
+
+def test_a_p_value_is_a_violation_strictly_below_the_false_alarm() -> None:
+    generator = np.random.default_rng(9)
+    draws = generator.laplace(size=(300, 1))
+    p_value = check_noise(unit_noise(Laplace()), draws, 0.5, generator).p_value
+    assert 0.01 < p_value < 1
+    assert not check_noise(unit_noise(Laplace()), draws, p_value, generator).violation
+    assert check_noise(unit_noise(Laplace()), draws, np.nextafter(p_value, 1), generator).violation
+
+
+def test_a_law_that_is_not_known_is_refused_alone_and_left_out_of_an_audit() -> None:
+    class Cauchy(Laplace):
+        name = "cauchy"
+
+    noise = unit_noise(Cauchy())
+    with pytest.raises(ValueError, match="no reference for noise of the law 'cauchy'"):
+        check_noise(noise, np.zeros((3, 1)), 0.01, np.random.default_rng(0))
+    repeats = RepeatedAnswers(Answer("sum", "a sum", np.zeros((1, 1)), noise, None), np.zeros((2, 3, 1)), np.zeros((2, 1)), True)
+    assert check_answer_noise(repeats, 0.01, 0) == []
+
+
+def test_noise_is_what_is_left_of_the_answers_on_both_tables() -> None:
+    """A second table whose numbers are not noise on its own exact answer fails; where answers are selected, the law is tested."""
+    noise = unit_noise(Laplace())
+    exact = np.array([[0.0, 5.0], [3.0, 5.0]])
+    numbers = exact[:, None] + np.random.default_rng(10).laplace(size=(2, 2_000, 2))
+    answer = Answer("sum", "a sum", exact[:1], noise, None)
+    (test,) = check_answer_noise(RepeatedAnswers(answer, numbers, exact, True), 1e-6, 0)
+    assert (test.violation, test.draws) == ("", 8_000)
+    (test,) = check_answer_noise(RepeatedAnswers(answer, numbers, exact[[0, 0]], True), 1e-6, 0)
+    assert test.violation
+    (test,) = check_answer_noise(RepeatedAnswers(answer, numbers, exact[[0, 0]], False), 1e-6, 0)
+    assert (test.violation, test.draws) == ("", 2_000)

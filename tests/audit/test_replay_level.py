@@ -1,0 +1,123 @@
+"""Replays see sensitivities that are too small, and calls, weights and ledgers that depend on the rows. They are not random."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dpbench.audit.example_geometries import example_geometry
+from dpbench.audit.neighbours import common_rows
+from dpbench.audit.procedure import audit
+from dpbench.audit.replay_level import audit_replays, replay
+from dpbench.audit.samples import Tables
+from dpbench.audit.settings import AuditSettings
+from dpbench.audit.subject import AuditSubject
+from dpbench.privacy.ledger import Budget
+
+MODELS = ("linear", "logistic", "robust")
+"""Models on which every option is replayed. The others differ only in what they compute from the answers."""
+
+
+def test_no_neighbours_move_an_answer_further_than_declared(sound_case, cases, make, audited) -> None:
+    name, options = sound_case
+    rows, one_column = cases.rows_for(options)
+    mechanism = make("mechanism", name, **options)
+    shapes = [(1, 0)] if one_column else [(2, 3), (1, 0)]
+    outcomes = [
+        audited(mechanism, model, (*shape, scaling), level="replay", rows=rows)
+        for model, shape, scaling in product(MODELS, shapes, ("box", "ball"))
+    ]
+    outcomes = [outcome for outcome in outcomes if outcome is not None]
+    assert outcomes
+    for outcome in outcomes:
+        assert outcome.passed, outcome.violations
+        assert 0 < outcome.replays.ratio <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("model", ["ridge", "lasso", "elastic_net"])
+def test_other_models_use_nothing_but_the_answers(model, cases, make, audited) -> None:
+    for name, options in dict(reversed(cases.SOUND)).items():
+        if name != "cdp_irls":
+            outcome = audited(make("mechanism", name, **options), model, (2,), level="replay")
+            assert outcome.passed, (name, outcome.violations)
+
+
+def test_a_tight_bound_is_met_at_the_worst_neighbours(make, audited) -> None:
+    """Equality is what makes the replay a test: a bound a thousandth smaller would fail."""
+    tight = {"sensitivity": "tight"}
+    for name, options, model, shape in [
+        ("fm", tight, "linear", (2, 3)),
+        ("fm", tight, "logistic", (2,)),
+        ("privr", {}, "linear", (2, 3)),
+        ("dpme", {}, "linear", (2, 3)),
+        ("fp", {}, "robust", (2, 3)),
+        ("cdp_irls", {}, "linear", (2, 3)),
+    ]:
+        outcome = audited(make("mechanism", name, **options), model, shape, level="replay")
+        assert outcome.replays.ratio == pytest.approx(1.0, rel=1e-9), name
+
+
+def test_a_quarter_of_the_sensitivity_is_caught(faults, audited) -> None:
+    for model in ("linear", "logistic"):
+        outcome = audited(faults.QuarterOfTheSensitivity(), model, (2,), level="replay")
+        assert any("times its declared L1 sensitivity" in line for line in outcome.violations)
+        assert outcome.violations[0].split("moved by ")[1].startswith("4 times")
+
+
+def test_a_diagonal_without_noise_is_caught(faults, audited) -> None:
+    outcome = audited(faults.ExactDiagonal(), level="replay")
+    assert any("times its declared L1 sensitivity" in line for line in outcome.violations)
+
+
+@pytest.mark.parametrize(
+    ("dependence", "words"),
+    [
+        ("more", "control flow"),
+        ("scale", "control flow"),
+        ("crash", "ends with ArithmeticError"),
+        ("weights", "weights are others"),
+    ],
+)
+def test_what_depends_on_the_rows_and_not_on_the_answers_is_caught(dependence, words, faults, audited) -> None:
+    outcome = audited(faults.Peeking(dependence), level="replay")
+    assert any(words in line for line in outcome.violations)
+
+
+def test_a_run_among_many_that_asks_more_is_caught(faults, audited) -> None:
+    outcome = audited(faults.OneRunPeeking(), level="replay")
+    assert any("control flow" in line for line in outcome.violations)
+
+
+def test_a_ledger_without_a_line_is_caught(faults, audited) -> None:
+    outcome = audited(faults.HiddenSpending(), level="replay")
+    assert outcome.violations == ("The ledger is not that of the calls that were made.",)
+
+
+def test_a_penalty_that_is_chosen_on_the_rows_is_seen(make) -> None:
+    """A declared leak: a replay shows what it leaks."""
+    model = make("model", "ridge", penalty="cv")
+    settings = AuditSettings(level="replay", rows=3)
+    outcome = audit(make("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), example_geometry(model, 2), settings)
+    assert any("weights are others" in line for line in outcome.violations)
+
+
+def test_the_worst_pair_comes_first_and_its_move_is_the_reported_one(make) -> None:
+    """2 + 15 + 15 fixed pairs at D = 3 and 16 random ones, and the 3 worst of the one answer."""
+    model = make("model", "linear")
+    subject = AuditSubject(
+        make("mechanism", "fm", sensitivity="tight"),
+        model,
+        Budget(1.0, 1e-6, "pure"),
+        example_geometry(model, 2),
+        AuditSettings(),
+    )
+    replays, pairs = audit_replays(subject, subject.tape_fit().tape)
+    assert pairs.origin[:3] == ("local search",) * 3
+    assert pairs.origin[3] == "ones to zeros"
+    assert (replays.pairs, replays.calls, replays.origin) == (len(pairs.origin), 1, "local search")
+    assert replays.violation == ""
+    first, second = pairs.take(np.array([0])).tables(common_rows(subject.geometry, subject.settings.rows - 1))
+    (ratio,) = replay(subject, Tables(first), Tables(second)).ratios
+    assert ratio == pytest.approx(replays.ratio, rel=1e-9)

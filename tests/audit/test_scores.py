@@ -1,0 +1,90 @@
+"""Scores tell two tables apart where the numbers alone do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.accounting.costs import Pure
+from dpbench.audit import scores as scores_module
+from dpbench.audit.epsilon_lower_bound import epsilon_lower_bound
+from dpbench.audit.repeated_answers import RepeatedAnswers
+from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
+from dpbench.audit.subject import ClaimedPrivacy
+from dpbench.privacy.curator import Answer
+from dpbench.privacy.noise import Gaussian, Laplace, Noise
+
+
+def repeats(numbers, exact, noise=None, additive=True) -> RepeatedAnswers:
+    answer = Answer("sum", "a sum", np.asarray(exact)[:1], noise, None)
+    return RepeatedAnswers(answer, np.asarray(numbers, dtype=float), np.asarray(exact, dtype=float), additive)
+
+
+def test_a_rule_is_learned_where_no_single_number_tells() -> None:
+    """Two numbers whose sum alone differs between the tables."""
+    generator = np.random.default_rng(2)
+    common = generator.normal(0, 50, (2, 4_000, 1))
+    own = generator.standard_normal((2, 4_000, 1)) + 4 * np.arange(2)[:, None, None]
+    scores, claim = Scores(np.concatenate([common, own - common], axis=2), ("a", "b")), ClaimedPrivacy(0.1, 0.0)
+    assert epsilon_lower_bound(scores, claim, 0.01).epsilon < 1
+    assert epsilon_lower_bound(append_learned_rule(scores), claim, 0.01).epsilon > 1
+
+
+def test_the_rule_is_learned_on_the_first_half_alone() -> None:
+    values = np.random.default_rng(0).normal(size=(2, 400, 2))
+    changed = values.copy()
+    changed[:, 200:] += 7
+    rules = [append_learned_rule(Scores(numbers, ("a", "b"))).values[:, :200, -1] for numbers in (values, changed)]
+    np.testing.assert_array_equal(*rules)
+
+
+def test_a_rule_of_numbers_that_are_not_finite_is_finite() -> None:
+    values = np.random.default_rng(0).normal(size=(2, 400, 2))
+    values[:, ::3, 0], values[:, ::5, 1] = np.nan, np.inf
+    learned = append_learned_rule(Scores(values, ("a", "b")))
+    assert np.isfinite(learned.values).all()
+    assert learned.names == ("a", "b", "learned rule")
+    assert append_learned_rule(Scores(np.empty((2, 400, 0)), ())).names == ()
+
+
+@pytest.mark.parametrize(("law", "power"), [(Laplace(), 1), (Gaussian(), 2)])
+def test_the_likelihood_ratio_is_that_of_the_declared_law(law, power) -> None:
+    """Laplace: |z| - |z - move|; normal: (z² - (z - move)²) / 2, both summed over the numbers, with z in scales."""
+    exact, scale = np.array([[0.0, 0.0], [1.0, -3.0]]), np.array([2.0, 0.5])
+    numbers = np.random.default_rng(0).normal(size=(2, 50, 2))
+    ratio = answer_scores(repeats(numbers, exact, Noise(law, scale, 1.0, "p"))).values[..., -1]
+    near, far = (np.abs((numbers - table) / scale) ** power / power for table in exact)
+    np.testing.assert_allclose(ratio, (near - far).sum(axis=2), atol=1e-6)
+
+
+def test_atoms_of_a_ratio_are_not_split_by_rounding() -> None:
+    """Far above both exact answers the ratio of Laplace noise is one number, whatever the rounding of x - exact."""
+    numbers = np.random.default_rng(0).uniform(50, 100, (2, 500, 3))
+    exact = np.array([[0.1, 0.2, 0.3], [0.7, 0.6, 0.5]])
+    ratio = answer_scores(repeats(numbers, exact, Noise(Laplace(), np.array([0.3]), 1.0, "p"))).values[..., -1]
+    assert len(np.unique(ratio)) == 1
+
+
+def test_the_numbers_that_moved_furthest_in_scales_are_scores(monkeypatch) -> None:
+    monkeypatch.setattr(scores_module, "MAX_NUMBERS", 2)
+    exact = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 9.0, 4.0]])
+    noise = Noise(Laplace(), np.array([0.1, 1.0, 9.0, 1.0]), 1.0, "p")
+    numbers = np.random.default_rng(0).normal(size=(2, 20, 4))
+    assert answer_scores(repeats(numbers, exact, noise)).names == ("number 0", "number 3", "likelihood")
+    assert answer_scores(repeats(numbers, exact, noise, additive=False)).names == ("number 0", "number 3")
+    assert answer_scores(repeats(numbers, 0 * exact, noise)).names == ()
+
+
+def test_noise_that_must_be_positive_definite_is_seen_in_the_least_eigenvalue() -> None:
+    """I plus a positive definite matrix minus 2 I may be indefinite: only the second table explains what is below 2 I."""
+    generator = np.random.default_rng(0)
+    square = generator.normal(size=(2, 400, 2, 2))
+    exact = np.stack([np.eye(2), 2 * np.eye(2)])
+    numbers = (exact[:, None] + square @ np.swapaxes(square, 2, 3)).reshape(2, 400, 4)
+    scores = answer_scores(repeats(numbers, exact.reshape(2, 4)))
+    least = scores.values[..., -2:]
+    assert (least[0, :, 0] >= 0).all()
+    assert (least[1, :, 1] >= 0).all()
+    assert 0.2 < (least[0, :, 1] < 0).mean() < 1
+    assert epsilon_lower_bound(scores, ClaimedPrivacy.of([Pure(1.0)], 0.0), 0.01).epsilon > 1
+    assert not any("eigenvalue" in name for name in answer_scores(repeats(numbers[:, :, :3], exact.reshape(2, 4)[:, :3])).names)
