@@ -94,7 +94,7 @@ def faults() -> Iterator[str]:
 
 def shipped(kind: str) -> list[type[Any]]:
     """The components of this distribution, by name."""
-    return [entry.cls for entry in registry().entries if entry.kind == kind and entry.distribution == OWN and entry.cls]
+    return [entry.offer for entry in registry().entries if entry.kind == kind and entry.distribution == OWN and entry.offer]
 
 
 def paragraphs(mechanism: type[Any]) -> list[str]:

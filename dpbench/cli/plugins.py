@@ -15,7 +15,8 @@ from rich.text import Text
 
 from dpbench.base.options import Option, options_of
 from dpbench.contracts.kinds import KINDS
-from dpbench.registry.lookup import Registration, registry
+from dpbench.registry.discovery import Registration
+from dpbench.registry.lookup import registry
 
 
 @click.command("plugins")
@@ -43,15 +44,15 @@ def _with_files_checked(entry: Registration) -> Registration:
         return entry
     from dpbench.experiments.claims import paper_fault
 
-    fault = paper_fault(entry.cls)
+    fault = paper_fault(entry.offer)
     return replace(entry, health="broken", reason=fault) if fault else entry
 
 
 def _print(console: Console, entries: Iterable[Registration]) -> None:
     """One table a distribution, with the same columns, and the reasons below."""
-    entries = sorted(entries, key=lambda entry: entry.origin)  # stable: within a distribution by kind and name
+    entries = sorted(entries, key=lambda entry: entry.plugin.origin)  # stable: within a distribution by kind and name
     widths = [max((len(row[column]) for row in map(_row, entries)), default=0) for column in range(4)]
-    for origin, owned in groupby(entries, key=lambda entry: entry.origin):
+    for origin, owned in groupby(entries, key=lambda entry: entry.plugin.origin):
         table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
         for title, width in zip(("kind", "name", "guarantee", "health"), widths, strict=True):
             table.add_column(title, min_width=max(width, len(title)) if width < 20 else 14)
@@ -64,7 +65,7 @@ def _print(console: Console, entries: Iterable[Registration]) -> None:
         console.print()
     for entry in entries:
         if entry.reason:
-            console.print(Text(f"{entry.kind} {entry.name} ({entry.origin}, {entry.plugin}): {entry.reason}"))
+            console.print(Text(f"{entry.kind} {entry.name} ({entry.plugin.origin}, {entry.plugin.name}): {entry.reason}"))
 
 
 def _row(entry: Registration) -> tuple[str, str, str, str]:
@@ -73,14 +74,14 @@ def _row(entry: Registration) -> tuple[str, str, str, str]:
 
 def _plain(entry: Registration) -> dict[str, Any]:
     options: tuple[Option, ...] = ()
-    if entry.cls is not None and entry.kind in KINDS:
-        options = options_of(entry.cls)
+    if entry.offer is not None and entry.kind in KINDS:
+        options = options_of(entry.offer)
     return {
         "kind": entry.kind,
         "name": entry.name,
-        "plugin": entry.plugin,
+        "plugin": entry.plugin.name,
         "distribution": entry.distribution,
-        "version": entry.version,
+        "version": entry.plugin.version,
         "summary": entry.summary,
         "guarantee": entry.guarantee,
         "health": entry.health,

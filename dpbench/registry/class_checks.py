@@ -1,4 +1,4 @@
-"""What a class must be before the registry lists it as a component, and the sentence for the first thing that is wrong."""
+"""Checks of what plugins offer: a class must keep its contract before the registry lists it as a component."""
 
 from __future__ import annotations
 
@@ -12,49 +12,37 @@ from dpbench.base.errors import Refused
 from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS, OFFERS
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_SCALARS = (float, int, bool, str, NoneType, Any)
+NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]*")
+SCALAR_TYPES = (float, int, bool, str, NoneType, Any)
 
 
-def fault(kind: str, cls: Any) -> str:
-    """What keeps a class from being a component of this kind, or an object from being a paper: one sentence, or nothing."""
+def fault(kind: str, offer: Any) -> str:
+    """Return why an object cannot be offered as this kind, in one sentence, or an empty text."""
     contract = OFFERS[kind].load()
     if kind not in KINDS:
-        return "" if isinstance(cls, contract) else f"A {kind} must be a {contract.__name__}(…). Got {cls!r} instead."
-    if not (isinstance(cls, type) and issubclass(cls, contract)):
-        return f"A {kind} must be a class derived from {contract.__name__}. Got {cls!r} instead."
-    for check in (_dataclass_fault, _name_fault, _docstring_fault, _abstract_fault, _option_fault, _guarantee_fault):
-        if sentence := check(cls):
-            return sentence
-    return ""
+        return "" if isinstance(offer, contract) else f"A {kind} must be a {contract.__name__}(…). Got {offer!r} instead."
+    if not (isinstance(offer, type) and issubclass(offer, contract)):
+        return f"A {kind} must be a class derived from {contract.__name__}. Got {offer!r} instead."
+    return _declaration_fault(offer) or _option_fault(offer)
 
 
-def _dataclass_fault(cls: type[Any]) -> str:
-    own = vars(cls).get("__dataclass_params__")
-    if own is None or not own.frozen:
+def _declaration_fault(cls: type[Any]) -> str:
+    parameters, docstring = vars(cls).get("__dataclass_params__"), (vars(cls).get("__doc__") or "").strip()
+    if parameters is None or not parameters.frozen:
         return f"The class {cls.__name__} must be decorated with @dataclass(frozen=True)."
-    return ""
-
-
-def _name_fault(cls: type[Any]) -> str:
-    name = getattr(cls, "name", None)
     if any(field.name == "name" for field in fields(cls)):
         return f'The name of {cls.__name__} must be written without a type (name = "..."): with one it is an option.'
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+    name = getattr(cls, "name", None)
+    if not (isinstance(name, str) and NAME_PATTERN.fullmatch(name)):
         return f"The name of {cls.__name__} must be small letters, digits and _, a letter first. Got {name!r} instead."
-    return ""
-
-
-def _docstring_fault(cls: type[Any]) -> str:
-    text = (vars(cls).get("__doc__") or "").strip()
-    if not text or text.startswith(f"{cls.__name__}("):  # dataclasses write the signature where there is no docstring
+    if not docstring or docstring.startswith(f"{cls.__name__}("):  # dataclasses write the signature if there is no docstring
         return f"The class {cls.__name__} must have a docstring: its first line is what listings show."
+    abstract = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]
+    if abstract:
+        return f"The class {cls.__name__} must define {', '.join(abstract)}."
+    if not isinstance(guarantee := getattr(cls, "guarantee", ""), str):
+        return f"The guarantee of {cls.__name__} must be a short text. Got {guarantee!r} instead."
     return ""
-
-
-def _abstract_fault(cls: type[Any]) -> str:
-    left = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]
-    return f"The class {cls.__name__} must define {', '.join(left)}." if left else ""
 
 
 def _option_fault(cls: type[Any]) -> str:
@@ -66,7 +54,7 @@ def _option_fault(cls: type[Any]) -> str:
     except (NameError, TypeError, AttributeError) as error:  # annotations that cannot be resolved
         return f"The types of the options of {cls.__name__} must be names that its module knows. {error}."
     for opt in options:
-        if not _checkable(opt.type):
+        if not _can_be_checked(opt.type):
             return (
                 f"The type of the option {opt.name!r} of {cls.__name__} must be float, int, bool, str, Literal[...], "
                 f"tuple[T, ...], dict[str, ...], or a union of these. Got {opt.type} instead."
@@ -78,18 +66,13 @@ def _option_fault(cls: type[Any]) -> str:
     return ""
 
 
-def _guarantee_fault(cls: type[Any]) -> str:
-    if not isinstance(getattr(cls, "guarantee", ""), str):
-        return f"The guarantee of {cls.__name__} must be a short text. Got {cls.guarantee!r} instead."
-    return ""
-
-
-def _checkable(kind: Any) -> bool:
+def _can_be_checked(kind: Any) -> bool:
+    """Return whether options can have this type."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, UnionType):
-        return all(map(_checkable, arguments))
+        return all(map(_can_be_checked, arguments))
     if origin is tuple:
-        return len(arguments) == 2 and arguments[1] is Ellipsis and _checkable(arguments[0])
+        return len(arguments) == 2 and arguments[1] is Ellipsis and _can_be_checked(arguments[0])
     if origin is dict:
         return arguments[0] is str
-    return origin is Literal or kind in _SCALARS
+    return origin is Literal or kind in SCALAR_TYPES

@@ -1,189 +1,125 @@
-"""Finds plugins and asks them, one by one, for their classes, so that a broken one stops nobody else."""
+"""Loads plugins one by one and asks each for what it offers, so that a broken plugin does not stop the others."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import pluggy
 
-from dpbench.base.errors import Refused, near_names, unknown
+from dpbench.base.errors import near_names
 from dpbench.contracts import hooks
 from dpbench.contracts.kinds import KINDS, OFFERS
 from dpbench.registry.class_checks import fault
-
-GROUP = "dpbench"
-DROP_IN = "dpbench_plugins_dir"
-"""The package under which the files of the drop-in folder are imported."""
-
-
-class BrokenPlugin(Exception):
-    """What ``DPBENCH_STRICT_PLUGINS=1`` raises, for a plugin's author: the cause is chained to it."""
+from dpbench.registry.plugin_sources import Plugin
 
 
 @dataclass(frozen=True)
-class PluginSource:
-    """Where a plugin comes from, and how to get hold of it."""
+class Registration:
+    """Something that a plugin offers, or a plugin that offers nothing usable: what it is, and whether it can be used."""
 
-    plugin: str
-    distribution: str
-    version: str
-    load: Callable[[], Any]
+    plugin: Plugin
+    kind: str
+    """One of OFFERS; "plugin" for a plugin that could not say what it offers."""
+    name: str
+    offer: Any = None
+    """A component's class, or a paper; None if it is broken."""
+    health: Literal["ok", "conflict", "broken"] = "ok"
+    reason: str = ""
+    error: BaseException | None = field(default=None, compare=False, repr=False)
 
     @property
-    def aliases(self) -> frozenset[str]:
-        """The names by which it can be disabled."""
-        return frozenset(map(_normal, (self.plugin, self.plugin.removesuffix(".py"), self.distribution)))
+    def distribution(self) -> str:
+        """The distribution that the plugin belongs to."""
+        return self.plugin.distribution
+
+    @property
+    def summary(self) -> str:
+        """One line for listings."""
+        return self.offer.summary() if self.offer is not None else ""
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee of a mechanism, in a few words."""
+        return getattr(self.offer, "guarantee", "")
+
+    @property
+    def complaint(self) -> str:
+        """The sentence for a user who needs what cannot be used."""
+        if self.health == "conflict":
+            return self.reason
+        return f"The {self.kind} {self.name!r} of {self.plugin.origin} is broken: {self.reason}"
 
 
-@dataclass(frozen=True)
-class Offer:
-    """A class or a paper that a plugin gave, or the reason why it is of no use."""
-
-    source: PluginSource
-    kind: str
-    name: str
-    cls: Any = None
-    """A component's class, or a paper itself."""
-    reason: str = ""
-
-
-def sources() -> list[PluginSource]:
-    """Every plugin there is: the installed ones, then the files of the drop-in folder."""
-    installed = sorted(map(_installed, entry_points(group=GROUP)), key=lambda source: (source.distribution, source.plugin))
-    folder = os.environ.get("DPBENCH_PLUGINS_DIR", "")
-    return installed + (_dropped(Path(folder).expanduser().resolve()) if folder else [])
-
-
-def without_disabled(found: list[PluginSource]) -> tuple[list[PluginSource], list[PluginSource]]:
-    """The plugins to ask, and those that ``DPBENCH_DISABLE_PLUGINS`` leaves out; a name that fits none is refused."""
-    names = [name.strip() for name in os.environ.get("DPBENCH_DISABLE_PLUGINS", "").split(",") if name.strip()]
-    for name in names:
-        if not any(_normal(name) in source.aliases for source in found):
-            refusal = unknown("plugin", name, {source.plugin for source in found})
-            raise Refused(f"DPBENCH_DISABLE_PLUGINS: {refusal}")
-    wanted = {_normal(name) for name in names}
-    return [s for s in found if not wanted & s.aliases], [s for s in found if wanted & s.aliases]
-
-
-def strict() -> bool:
-    return os.environ.get("DPBENCH_STRICT_PLUGINS", "") not in ("", "0")
-
-
-def offers(found: Iterable[PluginSource]) -> Iterator[Offer]:
-    """Ask each plugin for its classes and check them."""
+def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
+    """Load each plugin, ask it for its offers, and check them."""
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
-    for source in found:
+    for plugin in plugins:
         try:
             with redirect_stdout(sys.stderr):  # a plugin's prints must not end up in a listing that a program reads
-                plugin = source.load()
-                manager.register(plugin, name=f"{source.plugin} of {source.distribution}")
+                module = plugin.load()
+                manager.register(module, name=f"{plugin.name} of {plugin.distribution}")
         except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's module can raise anything
-            yield _broken(source, "plugin", source.plugin, _told(error), error)
-            continue
-        yield from _offered(source, plugin, manager)
+            yield _broken(plugin, "plugin", plugin.name, _one_line(error), error)
+        else:
+            yield from _registrations(plugin, module, manager)
 
 
-def _offered(source: PluginSource, plugin: Any, manager: pluggy.PluginManager) -> Iterator[Offer]:
+def _registrations(plugin: Plugin, module: Any, manager: pluggy.PluginManager) -> Iterator[Registration]:
     kinds = {kind.hook: name for name, kind in OFFERS.items()}
-    callers = manager.get_hookcallers(plugin) or []
-    for name in _unmarked(plugin):
-        yield _broken(source, "plugin", source.plugin, f"Its function {name} does not carry the marker @hookimpl.")
+    reasons = [f"Its function {name} does not carry the marker @hookimpl." for name in _unmarked_hooks(module)]
+    callers = manager.get_hookcallers(module) or []
+    unknown_hooks = [caller.name for caller in callers if caller.name not in kinds]
+    reasons += [f"There is no hook named {name!r}.{near_names(name, kinds)}" for name in unknown_hooks]
+    if not callers and not reasons:
+        reasons.append(f"It implements no hook.{near_names('', kinds)}")
+    for reason in reasons:
+        yield _broken(plugin, "plugin", plugin.name, reason)
     for caller in callers:
-        if caller.name not in kinds:
-            reason = f"There is no hook named {caller.name!r}.{near_names(caller.name, kinds)}"
-            yield _broken(source, "plugin", source.plugin, reason)
-            continue
-        kind = kinds[caller.name]
         for implementation in caller.get_hookimpls():
-            if implementation.plugin is plugin:
-                yield from _classes(source, kind, caller.name, implementation.function)
-    if not callers and not _unmarked(plugin):
-        yield _broken(source, "plugin", source.plugin, f"It implements no hook.{near_names('', kinds)}")
+            if caller.name in kinds and implementation.plugin is module:
+                yield from _call(plugin, kinds[caller.name], implementation.function)
 
 
-def _classes(source: PluginSource, kind: str, hook: str, function: Callable[[], Any]) -> Iterator[Offer]:
+def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Registration]:
+    """Call one hook and register what it returns."""
     try:
         with redirect_stdout(sys.stderr):
-            given = function()
-            what = "classes" if kind in KINDS else f"{kind}s"
-            if isinstance(given, type) or not isinstance(given, Iterable):
-                raise TypeError(f"{hook} must return a list of {what}. Got {given!r} instead.")
-            classes = list(given)
+            result = hook()
+            if isinstance(result, type) or not isinstance(result, Iterable):
+                what = "classes" if kind in KINDS else f"{kind}s"
+                raise TypeError(f"{OFFERS[kind].hook} must return a list of {what}. Got {result!r} instead.")
+            offers = list(result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's function can raise anything
-        yield _broken(source, kind, source.plugin, _told(error), error)
+        yield _broken(plugin, kind, plugin.name, _one_line(error), error)
         return
-    for cls in classes:
-        reason = fault(kind, cls)
-        name = getattr(cls, "name", None)
-        label = name if isinstance(name, str) else getattr(cls, "__name__", repr(cls))
-        yield _broken(source, kind, label, reason) if reason else Offer(source, kind, label, cls)
+    for offer in offers:
+        name = getattr(offer, "name", None)
+        label = name if isinstance(name, str) else getattr(offer, "__name__", repr(offer))
+        reason = fault(kind, offer)
+        yield _broken(plugin, kind, label, reason) if reason else Registration(plugin, kind, label, offer)
 
 
-def _broken(source: PluginSource, kind: str, name: str, reason: str, error: BaseException | None = None) -> Offer:
-    if strict():
-        raise BrokenPlugin(f"The plugin {source.plugin!r} of {source.distribution} {source.version}: {reason}") from error
-    return Offer(source, kind, name, reason=reason)
+def _broken(plugin: Plugin, kind: str, name: str, reason: str, error: BaseException | None = None) -> Registration:
+    return Registration(plugin, kind, name, health="broken", reason=reason, error=error)
 
 
-def _unmarked(plugin: Any) -> list[str]:
-    """Functions that look like hooks, defined in the plugin itself, without the marker."""
+def _unmarked_hooks(module: Any) -> list[str]:
+    """Return the functions of the plugin itself that look like hooks and lack the marker."""
     return [
         name
-        for name, value in getattr(plugin, "__dict__", {}).items()
+        for name, value in getattr(module, "__dict__", {}).items()
         if name.startswith(f"{hooks.PROJECT}_")
         and callable(value)
-        and getattr(value, "__module__", None) == getattr(plugin, "__name__", None)
+        and getattr(value, "__module__", None) == getattr(module, "__name__", None)
         and not hasattr(value, f"{hooks.PROJECT}_impl")
     ]
 
 
-def _installed(entry: EntryPoint) -> PluginSource:
-    if entry.dist is None:
-        return PluginSource(entry.name, "unknown distribution", "0", entry.load)
-    return PluginSource(entry.name, entry.dist.name, entry.dist.version, entry.load)
-
-
-def _dropped(folder: Path) -> list[PluginSource]:
-    """The files of a folder as plugins; they are modules of one package, so that they can share what begins with ``_``."""
-    if not folder.is_dir():
-        raise Refused(f"The plugin folder must be an existing folder. Got {str(folder)!r} instead.")
-    for name in [name for name in sys.modules if name == DROP_IN or name.startswith(f"{DROP_IN}.")]:
-        del sys.modules[name]
-    package = ModuleType(DROP_IN, "The files of the drop-in folder.")
-    package.__path__ = [str(folder)]
-    sys.modules[DROP_IN] = package
-    importlib.invalidate_caches()
-    modules = [*folder.glob("*.py"), *(path.parent for path in folder.glob("*/__init__.py"))]
-    return [_drop_in(path) for path in sorted(modules) if not path.name.startswith("_")]
-
-
-def _drop_in(path: Path) -> PluginSource:
-    """A file, or a folder with an ``__init__.py``."""
-
-    def load() -> ModuleType:
-        return importlib.import_module(f"{DROP_IN}.{path.stem}")
-
-    sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
-    version = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:12]
-    return PluginSource(path.name, "drop-in file", version, load)
-
-
-def _told(error: BaseException) -> str:
-    """An exception in one line."""
+def _one_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
-
-
-def _normal(name: str) -> str:
-    return name.strip().lower().replace("_", "-")

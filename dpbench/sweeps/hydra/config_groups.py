@@ -37,7 +37,7 @@ def register() -> None:
     store = ConfigStore.instance()
     for entry in registry().entries:
         if entry.health == "ok" and entry.kind in KINDS:
-            defaults = {option.name: _plain(option.default) for option in options_of(entry.cls)}
+            defaults = {option.name: _plain(option.default) for option in options_of(entry.offer)}
             store.store(group=entry.kind, name=entry.name, node={"name": entry.name, **defaults}, provider=entry.distribution)
     for name, config in preset_configs().items():
         group, _, figure = name.rpartition("/")

@@ -1,0 +1,79 @@
+"""Plugins are loaded one by one: a broken one is explained and stops nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpbench.base.errors import Refused
+from dpbench.registry.discovery import Registration
+from dpbench.registry.lookup import registry
+
+
+def test_a_plugin_that_raises_on_import_is_named_and_stops_nobody(
+    install: Callable[..., None], entries: Callable[[str], list[Registration]], good: str
+) -> None:
+    install("sick", "0.3", boom="raise OSError('no such\\ntable')", nice=good)
+    bad = next(entry for entry in entries("sick") if entry.health == "broken")
+    assert (bad.kind, bad.name, bad.plugin.version) == ("plugin", "boom", "0.3")
+    assert bad.reason == "OSError: no such"
+    assert registry().get("mechanism", "good").name == "good"
+    with pytest.raises(Refused, match=r"no mechanism named 'boom'.*plugin 'boom' of sick 0\.3 is broken: OSError: no such"):
+        registry().get("mechanism", "boom")
+
+
+def test_a_plugin_that_exits_on_import_is_broken_too(install: Callable[..., None], entry: Callable[[str], Registration]) -> None:
+    install("quitter", leave="import sys; sys.exit(7)")
+    assert entry("quitter").reason == "SystemExit: 7"
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        (("mechanisms", "mechanism"), "There is no hook named 'dpbench_mechanism'. Did you mean dpbench_mech"),
+        (("@hookimpl\n", ""), "Its function dpbench_mechanisms does not carry the marker @hookimpl."),
+        (("@hookimpl\ndef dpbench_mechanisms", "def mechanisms"), "It implements no hook."),
+        (("[Some]", "Some"), "TypeError: dpbench_mechanisms must return a list of classes."),
+        (("[Some]", "None"), "TypeError: dpbench_mechanisms must return a list of classes."),
+        (("return [Some]", "yield Some; raise ValueError('half')"), "ValueError: half"),
+        (("ms()", "ms(curator)"), "PluginValidationError"),
+        (("[Some]", "['Some']"), "A mechanism must be a class derived from Component. Got 'Some' instead."),
+        (("[Some]", "[dict]"), "A mechanism must be a class derived from Component."),
+    ],
+)
+def test_a_hook_that_is_not_right_is_explained(
+    install: Callable[..., None],
+    part: tuple[str, str],
+    reason: str,
+    entry: Callable[[str], Registration],
+    spoilt: Callable[[str, str], str],
+) -> None:
+    install("clumsy", wrong=spoilt(*part))
+    one = entry("clumsy")
+    assert one.health == "broken"
+    assert one.reason.startswith(reason), one.reason
+
+
+def test_a_misspelt_hook_does_not_cost_the_right_one(
+    install: Callable[..., None], entries: Callable[[str], list[Registration]], good: str
+) -> None:
+    install("half", mixed=good + "\n@hookimpl\ndef dpbench_datasts():\n    return []\n")
+    health = {entry.name: entry.health for entry in entries("half")}
+    assert health == {"good": "ok", "mixed": "broken"}
+
+
+def test_a_file_with_a_syntax_error_stops_nobody(folder: Path, entries: Callable[[str], list[Registration]], good: str) -> None:
+    (folder / "bad.py").write_text("def (:\n")
+    (folder / "good.py").write_text(good)
+    assert {entry.plugin.name: entry.health for entry in entries("drop-in file")} == {"bad.py": "broken", "good.py": "ok"}
+    assert next(entry for entry in entries("drop-in file") if entry.reason).reason.startswith("SyntaxError: ")
+
+
+def test_a_plugin_that_prints_does_not_spoil_standard_output(
+    install: Callable[..., None], capsys: pytest.CaptureFixture[str], good: str
+) -> None:
+    install("noisy", loud="print('hello')\n" + good.replace("from __future__ import annotations", ""))
+    registry()
+    assert capsys.readouterr() == ("", "hello\n")
