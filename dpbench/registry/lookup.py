@@ -46,8 +46,9 @@ class Registry:
         return tuple(entry.name for entry in self._of_kind(kind) if entry.health == "ok")
 
     def metrics_of(self, model: Any) -> list[Any]:
-        """The metrics that a model has, in the order of their names."""
-        return [entry.cls for entry in self._of("metric") if entry.health == "ok" and entry.cls.suits(model)]
+        """Return the metrics that a model has, in the order of their names."""
+        metrics = (entry.offer for entry in self._of_kind("metric") if entry.health == "ok")
+        return [metric for metric in metrics if metric.suits(model)]
 
     def version_of(self, cls: type[Any]) -> str:
         """Return the distribution that a component came from, and its version."""
