@@ -28,7 +28,7 @@ LARGEST = """
 
     @hookimpl
     def dpbench_metrics():
-        return [Metric("max_error", "largest error", "The largest absolute error.", "lower", compute_run=largest, unit="scaled target")]
+        return [Metric("max_error", "largest error", "The largest absolute error.", "lower", compute_run=largest)]
 """
 
 

@@ -64,10 +64,12 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     page = ROOT / "docs" / "writing_a_plugin.md"
     blocks = {block["what"]: block["text"] for block in BLOCK.finditer(page.read_text(encoding="utf-8"))}
     (tmp_path / "my_folder").mkdir()
-    (tmp_path / "my_folder" / "shrunk.py").write_text(blocks["my_folder/shrunk.py"], encoding="utf-8")
+    for name in ("my_folder/shrunk.py", "my_folder/largest.py"):
+        (tmp_path / name).write_text(blocks[name], encoding="utf-8")
     code, out, err = say("python -m dpbench --plugins-dir my_folder plugins")
     assert code == 0, err
     assert re.search(r"shrunk +ε-DP +ok +The functional mechanism with weights shrunk towards zero\.", out)
+    assert re.search(r"metric +max_error +ok +The largest absolute error of a test row\.", out)
     code, out, err = say(blocks["command"].replace("my_folder", "my_folder plan", 1))
     assert code == 0, err
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
