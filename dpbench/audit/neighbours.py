@@ -79,7 +79,7 @@ def fixed_and_random_pairs(geometry: Geometry, generator: np.random.Generator) -
 def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.random.Generator) -> Pairs | None:
     """Return the pairs that move an answer furthest; None where its noise declares no bound, or all pairs move it alike."""
     call, noise = answer.call, answer.noise
-    if call is None or noise is None or isinstance(call.query, Histogram):
+    if noise is None or isinstance(call.query, Histogram):
         return None
     query, scale, l1 = call.query, noise.scale[0], noise.law.norm == "L1"
 

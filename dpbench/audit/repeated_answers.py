@@ -49,7 +49,7 @@ def repeat_answers(
     """Repeat each call of a transcript of a single run, except calls that claim nothing."""
     for number, answers in enumerate(transcript):
         call = answers[0].call
-        if call is None or isinstance(call.cost, Nothing):
+        if isinstance(call.cost, Nothing):
             continue
         bins = _compared_bins(call, answers)
         size = min(runs, max(MAX_SCANNED_BINS // call.query.size, MIN_SCANS)) if call.method == "scan" else runs

@@ -95,7 +95,7 @@ def _fit(subject: AuditSubject, curator: Curator) -> Fit:
 
 def _check_ledger(curator: Curator) -> None:
     """Check that the ledger lists the cost of every call that was made, in order."""
-    calls = [(answer.query, answer.call.cost) for answer in curator.tape or [] if answer.call is not None]
+    calls = [(answer.query, answer.call.cost) for answer in curator.tape or []]
     entries = [(entry.query, entry.cost) for entry in curator.ledger.entries]
     called, paid = ([line for line in lines if not isinstance(line[1], Nothing)] for lines in (calls, entries))
     if called != paid:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpbench.accounting.composition import compose
-from dpbench.accounting.costs import Cost, Gdp, Nothing
+from dpbench.accounting.costs import Cost, Gdp
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.samples import BoundedRetryCurator, RepeatedSample
 from dpbench.audit.settings import AuditSettings
@@ -94,7 +94,7 @@ class ClaimedPrivacy:
 
 def exact_cost(answer: Answer) -> Cost:
     """Return the cost of an answer. Normal noise that is accounted in zCDP has an exact μ, which is a sharper claim."""
-    cost, noise = answer.call.cost if answer.call is not None else Nothing(), answer.noise
+    cost, noise = answer.call.cost, answer.noise
     return Gdp(float(noise.bound)) if noise is not None and noise.law.name == "gaussian" and cost == noise.cost else cost
 
 

@@ -6,16 +6,21 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dpbench.accounting.costs import Pure
 from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.procedure import Audit, audit
+from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.audit.settings import AuditSettings
 from dpbench.cells.work_unit import one_thread
+from dpbench.privacy.curator import Answer, Call
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Noise
 
 
 def load_module(name: str) -> ModuleType:
@@ -47,6 +52,19 @@ def cases() -> ModuleType:
 def sound_case(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """A mechanism that keeps its claim, with its options."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def repeats() -> Callable[..., RepeatedAnswers]:
+    """Numbers that a query named ``sum`` returned on two tables, as if its call had been repeated."""
+
+    def build(numbers: Any, exact: Any, noise: Noise | None = None, additive: bool = True) -> RepeatedAnswers:
+        query: Any = SimpleNamespace(name="sum")
+        geometry: Any = None
+        answer = Answer(Call("release", query, geometry, Pure(1.0)), np.asarray(exact)[:1], noise, None)
+        return RepeatedAnswers(answer, np.asarray(numbers, dtype=float), np.asarray(exact, dtype=float), additive)
+
+    return build
 
 
 @pytest.fixture(scope="session")

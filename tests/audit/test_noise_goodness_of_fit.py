@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpbench.audit.noise_goodness_of_fit import check_answer_noise, check_noise
-from dpbench.audit.repeated_answers import RepeatedAnswers
-from dpbench.privacy.curator import Answer
 from dpbench.privacy.noise import ConcentratedGaussian, Gaussian, Geometric, Laplace, Noise
 
 LAWS = [Laplace(), Gaussian(), ConcentratedGaussian(), Geometric()]
@@ -91,8 +90,6 @@ def test_the_smallest_p_value_is_multiplied_by_the_number_of_tests() -> None:
     """A column of one coefficient has one test, and two coefficients have four."""
     draws = np.random.default_rng(6).laplace(size=(300, 1)) + 0.06
     (alone, shared) = (check_noise(unit_noise(Laplace()), draws[:, [0] * size], 1.0, np.random.default_rng(0)) for size in (1, 2))
-    from scipy import stats
-
     assert alone.p_value == pytest.approx(stats.kstest(draws[:, 0], "laplace").pvalue, rel=1e-9)
     assert shared.test == "a correlation"
     independent = np.random.default_rng(6).laplace(size=(300, 2)) + 0.2
@@ -130,26 +127,24 @@ def test_a_p_value_is_a_violation_strictly_below_the_false_alarm() -> None:
     assert check_noise(unit_noise(Laplace()), draws, np.nextafter(p_value, 1), generator).violation
 
 
-def test_a_law_that_is_not_known_is_refused_alone_and_left_out_of_an_audit() -> None:
+def test_a_law_that_is_not_known_is_refused_alone_and_left_out_of_an_audit(repeats) -> None:
     class Cauchy(Laplace):
         name = "cauchy"
 
     noise = unit_noise(Cauchy())
     with pytest.raises(ValueError, match="no reference for noise of the law 'cauchy'"):
         check_noise(noise, np.zeros((3, 1)), 0.01, np.random.default_rng(0))
-    repeats = RepeatedAnswers(Answer("sum", "a sum", np.zeros((1, 1)), noise, None), np.zeros((2, 3, 1)), np.zeros((2, 1)), True)
-    assert check_answer_noise(repeats, 0.01, 0) == []
+    assert check_answer_noise(repeats(np.zeros((2, 3, 1)), np.zeros((2, 1)), noise), 0.01, 0) == []
 
 
-def test_noise_is_what_is_left_of_the_answers_on_both_tables() -> None:
+def test_noise_is_what_is_left_of_the_answers_on_both_tables(repeats) -> None:
     """A second table whose numbers are not noise on its own exact answer fails; where answers are selected, the law is tested."""
     noise = unit_noise(Laplace())
     exact = np.array([[0.0, 5.0], [3.0, 5.0]])
     numbers = exact[:, None] + np.random.default_rng(10).laplace(size=(2, 2_000, 2))
-    answer = Answer("sum", "a sum", exact[:1], noise, None)
-    (test,) = check_answer_noise(RepeatedAnswers(answer, numbers, exact, True), 1e-6, 0)
+    (test,) = check_answer_noise(repeats(numbers, exact, noise), 1e-6, 0)
     assert (test.violation, test.draws) == ("", 8_000)
-    (test,) = check_answer_noise(RepeatedAnswers(answer, numbers, exact[[0, 0]], True), 1e-6, 0)
+    (test,) = check_answer_noise(repeats(numbers, exact[[0, 0]], noise), 1e-6, 0)
     assert test.violation
-    (test,) = check_answer_noise(RepeatedAnswers(answer, numbers, exact[[0, 0]], False), 1e-6, 0)
+    (test,) = check_answer_noise(repeats(numbers, exact[[0, 0]], noise, additive=False), 1e-6, 0)
     assert (test.violation, test.draws) == ("", 2_000)

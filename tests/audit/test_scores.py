@@ -8,16 +8,9 @@ import pytest
 from dpbench.accounting.costs import Pure
 from dpbench.audit import scores as scores_module
 from dpbench.audit.epsilon_lower_bound import epsilon_lower_bound
-from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
 from dpbench.audit.subject import ClaimedPrivacy
-from dpbench.privacy.curator import Answer
 from dpbench.privacy.noise import Gaussian, Laplace, Noise
-
-
-def repeats(numbers, exact, noise=None, additive=True) -> RepeatedAnswers:
-    answer = Answer("sum", "a sum", np.asarray(exact)[:1], noise, None)
-    return RepeatedAnswers(answer, np.asarray(numbers, dtype=float), np.asarray(exact, dtype=float), additive)
 
 
 def test_a_rule_is_learned_where_no_single_number_tells() -> None:
@@ -48,7 +41,7 @@ def test_a_rule_of_numbers_that_are_not_finite_is_finite() -> None:
 
 
 @pytest.mark.parametrize(("law", "power"), [(Laplace(), 1), (Gaussian(), 2)])
-def test_the_likelihood_ratio_is_that_of_the_declared_law(law, power) -> None:
+def test_the_likelihood_ratio_is_that_of_the_declared_law(law, power, repeats) -> None:
     """Laplace: |z| - |z - move|; normal: (z² - (z - move)²) / 2, both summed over the numbers, with z in scales."""
     exact, scale = np.array([[0.0, 0.0], [1.0, -3.0]]), np.array([2.0, 0.5])
     numbers = np.random.default_rng(0).normal(size=(2, 50, 2))
@@ -57,7 +50,7 @@ def test_the_likelihood_ratio_is_that_of_the_declared_law(law, power) -> None:
     np.testing.assert_allclose(ratio, (near - far).sum(axis=2), atol=1e-6)
 
 
-def test_atoms_of_a_ratio_are_not_split_by_rounding() -> None:
+def test_atoms_of_a_ratio_are_not_split_by_rounding(repeats) -> None:
     """Far above both exact answers the ratio of Laplace noise is one number, whatever the rounding of x - exact."""
     numbers = np.random.default_rng(0).uniform(50, 100, (2, 500, 3))
     exact = np.array([[0.1, 0.2, 0.3], [0.7, 0.6, 0.5]])
@@ -65,7 +58,7 @@ def test_atoms_of_a_ratio_are_not_split_by_rounding() -> None:
     assert len(np.unique(ratio)) == 1
 
 
-def test_the_numbers_that_moved_furthest_in_scales_are_scores(monkeypatch) -> None:
+def test_the_numbers_that_moved_furthest_in_scales_are_scores(monkeypatch, repeats) -> None:
     monkeypatch.setattr(scores_module, "MAX_NUMBERS", 2)
     exact = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 9.0, 4.0]])
     noise = Noise(Laplace(), np.array([0.1, 1.0, 9.0, 1.0]), 1.0, "p")
@@ -75,7 +68,7 @@ def test_the_numbers_that_moved_furthest_in_scales_are_scores(monkeypatch) -> No
     assert answer_scores(repeats(numbers, 0 * exact, noise)).names == ()
 
 
-def test_noise_that_must_be_positive_definite_is_seen_in_the_least_eigenvalue() -> None:
+def test_noise_that_must_be_positive_definite_is_seen_in_the_least_eigenvalue(repeats) -> None:
     """I plus a positive definite matrix minus 2 I may be indefinite: only the second table explains what is below 2 I."""
     generator = np.random.default_rng(0)
     square = generator.normal(size=(2, 400, 2, 2))
