@@ -1,7 +1,7 @@
-"""The user's own extract of IPUMS International as a table: chunk by chunk, rows with a missing code left out and counted.
+"""Reads the user's own extract of IPUMS International, chunk by chunk. Rows with a missing code are left out and counted.
 
-Variables have several names between samples, and missing values are codes: those of the table below, and those that the
-extract's codebook labels so. IPUMS rows may not be passed on; what is computed from many of them may.
+A variable may have another name in another sample. Missing values are codes: those in the table below, and those that the
+labels of the extract's codebook describe as missing. IPUMS rows may not be redistributed; results computed from many rows may.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from dpbench.data.table import Column, Table
 from dpbench.files.complete_rows import CompleteRows
 from dpbench.files.download_cache import user_file_checksum
 
-CHUNK = 100_000
-COUNTRY = "COUNTRY"
+CHUNK_ROWS = 100_000
+COUNTRY_VARIABLE = "COUNTRY"
 LICENCE = "IPUMS International: registered users only, no redistribution of rows"
 CITATION = "IPUMS International, Minnesota Population Center, DOI 10.18128/D020"
-EXTRA = "pip install 'dp-regression-bench[ipums]'"
+INSTALL_COMMAND = "pip install 'dp-regression-bench[ipums]'"
 
-MISSING = re.compile(r"\bNIU\b|not in universe|unknown|missing|not reported|unspecified|not applicable", re.IGNORECASE)
-"""What the codebook calls codes that are no answer."""
+MISSING_LABEL = re.compile(r"\bNIU\b|not in universe|unknown|missing|not reported|unspecified|not applicable", re.IGNORECASE)
+"""Matches the codebook's labels for codes that are not answers."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """What an attribute is called in the extracts, and the codes that are answers."""
+    """The names of an attribute in extracts, and the range of the codes that are answers."""
 
     names: tuple[str, ...]
     low: float
     high: float | None
-    """The last code that is an answer; none where that depends on the width, whose last two codes are unknown and NIU."""
+    """The last code that is an answer. None if it depends on the width of the variable: then the last two codes are missing."""
 
 
 VARIABLES: Mapping[str, Variable] = {
@@ -77,24 +77,24 @@ COLUMNS = (
 def read_extract(
     path: str, country: int, income: Column, threshold: float, sample_n: int | None, generator: np.random.Generator
 ) -> Table:
-    """The persons of a country in an extract, by its XML codebook; the data file lies beside it.
+    """Read the persons of a country from the extract with this XML codebook; the data file must be in the same folder.
 
-    Rows that lack an attribute are left out: how many, and for want of what, is in the table's leak ``rows_dropped``. With
-    ``sample_n`` so many complete rows are drawn, and n is public.
+    Rows without a value for each attribute are left out. Their number and the missing attributes are in the table's leak
+    ``rows_dropped``. With ``sample_n``, this many complete rows are drawn, and n is public.
     """
     extract = _Extract(path)
     complete = CompleteRows(sample_n, generator)
     for codes in extract.chunks(country):
-        lacking = {name: extract.lacks(name, codes[name]) for name in VARIABLES}
-        complete.add(_attributes(codes), lacking)
+        missing = {name: extract.is_missing(name, codes[name]) for name in VARIABLES}
+        complete.add(_attributes(codes), missing)
     if not complete.rows:
         raise Refused(f"The extract {extract.label} holds no row of country {country:03d}.")
-    kept = complete.values(f"the extract {extract.label}")
+    rows = complete.values(f"the extract {extract.label}")
     return Table(
         COLUMNS,
         income,
-        kept[:, :-1],
-        np.ascontiguousarray(kept[:, -1]),
+        rows[:, :-1],
+        np.ascontiguousarray(rows[:, -1]),
         sensitive=("is_married",),
         threshold=threshold,
         leaks=complete.leaks,
@@ -104,12 +104,12 @@ def read_extract(
 
 
 def extract_digest(path: str) -> str:
-    """A text that changes when the codebook or the data do."""
+    """Return a text that changes whenever the codebook or the data file changes."""
     return f"{user_file_checksum(path)} {user_file_checksum(str(_Extract(path).data))}"
 
 
 class _Extract:
-    """An extract's codebook: which variable is which attribute, and which codes are no answer."""
+    """An extract's codebook: the variable of each attribute, and the codes that are not answers."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path).expanduser()
@@ -118,45 +118,45 @@ class _Extract:
         structure = self._codebook.file_description.structure
         if structure != "rectangular":
             raise Refused(f"The extract {self.label} must be rectangular, by persons. Got {structure} instead.")
-        self._described = self._descriptions()
+        self._descriptions = self._read_descriptions()
         self.names = {attribute: self._name(attribute) for attribute in VARIABLES}
         self.data = self._data_file()
 
-    def lacks(self, attribute: str, codes: np.ndarray) -> np.ndarray:
-        """Which of these codes are no answer."""
-        variable, described = VARIABLES[attribute], self._described[self.names[attribute]]
-        high = variable.high if variable.high is not None else 10**described.width - 3
-        # a comparison with NaN, a blank, is false
-        return ~((codes >= variable.low) & (codes <= high)) | np.isin(codes, described.missing)
+    def is_missing(self, attribute: str, codes: np.ndarray) -> np.ndarray:
+        """Return which of these codes are not answers."""
+        variable, description = VARIABLES[attribute], self._descriptions[self.names[attribute]]
+        high = variable.high if variable.high is not None else 10**description.width - 3
+        # blanks are NaN, with which every comparison is false
+        return ~((codes >= variable.low) & (codes <= high)) | np.isin(codes, description.missing_codes)
 
     def chunks(self, country: int) -> Iterator[dict[str, np.ndarray]]:
-        """The codes of each attribute, for the rows of a country."""
+        """Yield the codes of each attribute, for the rows of a country."""
         import pandas
         from ipumspy import readers
 
-        by_country = COUNTRY in self._described
-        names = [*dict.fromkeys(self.names.values()), *([COUNTRY] if by_country else [])]
+        by_country = COUNTRY_VARIABLE in self._descriptions
+        names = [*dict.fromkeys(self.names.values()), *([COUNTRY_VARIABLE] if by_country else [])]
         start = 0
         frames = readers.read_microdata_chunked(
             self._codebook,
             str(self.data),
             subset=names,
-            chunksize=CHUNK,
-            # texts: ipumspy would make nullable integers of them, and quote what is none
+            chunksize=CHUNK_ROWS,
+            # read texts: as integers, ipumspy's errors would quote values of the rows
             dtype={name: pandas.StringDtype() for name in names},
         )
         while True:
             try:
                 frame = next(frames, None)
-            except Exception as error:  # noqa: BLE001  pandas, gzip and zlib raise what they like, and may quote a row
+            except Exception as error:  # noqa: BLE001  pandas, gzip and zlib raise many types, and their messages may quote a row
                 reason = "it is truncated" if isinstance(error, EOFError) else f"it is damaged ({type(error).__name__})"
                 raise Refused(f"The data file {self.data.name} of the extract {self.label} cannot be read: {reason}.") from None
             if frame is None:
                 return
             numbers = {name: self._numbers(frame[name], name, start) for name in names}
             start += len(frame)
-            here = numbers[COUNTRY] == country if by_country else np.ones(len(frame), dtype=bool)
-            yield {attribute: numbers[name][here] for attribute, name in self.names.items()}
+            in_country = numbers[COUNTRY_VARIABLE] == country if by_country else np.ones(len(frame), dtype=bool)
+            yield {attribute: numbers[name][in_country] for attribute, name in self.names.items()}
 
     def _numbers(self, series: Any, name: str, start: int) -> np.ndarray:
         import pandas
@@ -164,11 +164,12 @@ class _Extract:
         texts = series.astype("string").str.strip()
         texts = texts.mask(texts == "")
         numbers = pandas.to_numeric(texts, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        broken = np.isnan(numbers) & texts.notna().to_numpy()
-        if broken.any():
+        not_numeric = np.isnan(numbers) & texts.notna().to_numpy()
+        if not_numeric.any():
             raise Refused(
-                f"The variable {name} of the extract {self.label} must hold numbers. Row {start + int(broken.argmax()) + 1} of "
-                f"{self.data.name} holds something else: is it the data file of this codebook?"
+                f"The variable {name} of the extract {self.label} must hold numbers. "
+                f"Row {start + int(not_numeric.argmax()) + 1} of {self.data.name} holds something "
+                "else. Is it the data file of this codebook?"
             )
         return np.asarray(numbers)
 
@@ -178,61 +179,64 @@ class _Extract:
         try:
             from ipumspy import readers
         except ModuleNotFoundError:
-            raise Refused(f"Reading an IPUMS extract needs ipumspy, which is not installed: {EXTRA}") from None
+            raise Refused(f"Reading an IPUMS extract needs ipumspy, which is not installed: {INSTALL_COMMAND}") from None
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # how to cite IPUMS, which the dataset's own citation says
+                warnings.simplefilter("ignore")  # about how to cite IPUMS; the dataset has a citation
                 return readers.read_ipums_ddi(self._path)
-        except Exception as error:  # noqa: BLE001  incomplete XML gives AttributeError, other XML whatever it hits first
+        except Exception as error:  # noqa: BLE001  incomplete XML raises AttributeError, other XML many types
             raise Refused(
                 f"The file {self.label} must be the XML codebook (DDI) of an IPUMS extract. "
                 f"It cannot be read as one ({type(error).__name__})."
             ) from None
 
-    def _descriptions(self) -> dict[str, _Described]:
-        """Width and missing codes of every variable: ipumspy keeps neither two codes of one label nor the coding notes."""
+    def _read_descriptions(self) -> dict[str, _Description]:
+        """Return the width and the missing codes of every variable.
+
+        They are read from the XML, because ipumspy drops codes that share a label and the notes on the coding.
+        """
         root = ElementTree.parse(self._path).getroot()
-        found = {}
+        descriptions = {}
         for element in root.iterfind(".//{*}dataDscr/{*}var"):
             labelled = [
                 (item.findtext("{*}catValu", ""), item.findtext("{*}labl", "") or "") for item in element.iterfind("{*}catgry")
             ]
             notes = re.findall(r"(\d+)\s*[=:]\s*([^.;\n]*)", element.findtext("{*}codInstr", "") or "")
-            codes = [float(code) for code, label in [*labelled, *notes] if code.strip().isdigit() and MISSING.search(label)]
+            codes = [float(code) for code, label in [*labelled, *notes] if code.strip().isdigit() and MISSING_LABEL.search(label)]
             location = element.find("{*}location")
             width = int(location.attrib["width"]) if location is not None else 0
-            found[element.attrib["name"].upper()] = _Described(width, tuple(codes))
-        return found
+            descriptions[element.attrib["name"].upper()] = _Description(width, tuple(codes))
+        return descriptions
 
     def _name(self, attribute: str) -> str:
         for name in VARIABLES[attribute].names:
-            if name in self._described:
+            if name in self._descriptions:
                 return name
         wanted = " or ".join(VARIABLES[attribute].names)
         raise Refused(f"The extract {self.label} must hold {wanted} ({attribute}). Add it to the extract, and download it again.")
 
     def _data_file(self) -> Path:
-        """The data beside the codebook: under the name it has there, or under the codebook's."""
-        named = Path(self._codebook.file_description.filename or self.label).name
-        stems = dict.fromkeys((re.sub(r"\.(dat|csv)(\.gz)?$", "", named), self._path.stem))
+        """Find the data in the folder of the codebook: by the name in the codebook, or by the name of the codebook."""
+        recorded = Path(self._codebook.file_description.filename or self.label).name
+        stems = dict.fromkeys((re.sub(r"\.(dat|csv)(\.gz)?$", "", recorded), self._path.stem))
         candidates = [self._path.with_name(stem + suffix) for stem in stems for suffix in (".dat.gz", ".dat", ".csv.gz", ".csv")]
         for candidate in candidates:
             if candidate.is_file():
                 return candidate
         name = candidates[0].name
-        raise Refused(f"The data file of the extract {self.label} must lie beside it, as {name} or .dat. There is none.")
+        raise Refused(f"The data file of the extract {self.label} must be in the same folder, as {name} or .dat. There is none.")
 
 
 @dataclass(frozen=True)
-class _Described:
-    """What a codebook says of a variable."""
+class _Description:
+    """What a codebook says about a variable."""
 
     width: int
-    missing: tuple[float, ...]
+    missing_codes: tuple[float, ...]
 
 
 def _attributes(codes: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The attributes and the income of each person, in the order of the columns."""
+    """Return the attributes and the income of each person, in the order of the columns."""
     return np.column_stack(
         [
             codes["age"],

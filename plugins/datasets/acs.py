@@ -1,4 +1,4 @@
-"""The American Community Survey: public-use microdata of the U.S. Census Bureau, by state and year."""
+"""The American Community Survey: public-use microdata of the U.S. Census Bureau by state and year."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpbench.files.table_files import Csv
 from dpbench.files.values import NUMBER, TEXT
 
 from ._download import download
-from ._standin import ATTRIBUTES
+from ._standin import ATTRIBUTE_SUBSETS
 
 STATES = (
     *("al", "ak", "az", "ar", "ca", "co", "ct", "de", "dc", "fl", "ga", "hi", "id", "il", "in", "ia", "ks", "ky", "la", "me"),
@@ -33,17 +33,17 @@ STATES = (
 
 SERVER = "https://www2.census.gov/programs-surveys/acs/data/pums"
 SERVER_VARIABLE = "DPBENCH_ACS_URL"
-"""A mirror of the server's folder."""
+"""The environment variable that names a mirror of the server's folder."""
 
-PERSON = ("AGEP", "SEX", "MAR", "SCHL", "DIS", "NATIVITY", "WKHP", "PINCP")
-HOUSING = ("MV", "TEN", "NPF", "NOC", "VEH")
-KEY = "SERIALNO"
+PERSON_VARIABLES = ("AGEP", "SEX", "MAR", "SCHL", "DIS", "NATIVITY", "WKHP", "PINCP")
+HOUSEHOLD_VARIABLES = ("MV", "TEN", "NPF", "NOC", "VEH")
+HOUSEHOLD_KEY = "SERIALNO"
 
-EDUCATION = (1, *[2] * 2, *[3] * 8, *[4] * 4, 5, 6, *[7] * 2, 8, 9, 10, 11, 12)
-"""The level, of 12, of each code of SCHL from 1 to 24: grades are taken together."""
+EDUCATION_LEVELS = (1, *[2] * 2, *[3] * 8, *[4] * 4, 5, 6, *[7] * 2, 8, 9, 10, 11, 12)
+"""The level, from 1 to 12, of each SCHL code from 1 to 24. Several school grades share a level."""
 
-YEARS = (0.5, 1.5, 3.0, 7.0, 14.5, 24.5, 35.0)
-"""The middle of each bracket of MV in years; for the last one, 30 years or more, five years past its beginning."""
+RESIDENCE_YEARS = (0.5, 1.5, 3.0, 7.0, 14.5, 24.5, 35.0)
+"""The middle of each bracket of MV in years. The last bracket, 30 years or more, counts as 35."""
 
 COLUMNS = (
     Column("age", 0, 100, "years", kind="integer"),
@@ -54,7 +54,7 @@ COLUMNS = (
     Column("disability", 0, 1, kind="binary", meaning="1 = has a disability"),
     Column("nativity", 0, 1, kind="binary", meaning="1 = foreign-born"),
     Column("hours_per_week", 0, 99, "hours", kind="integer"),
-    Column("years_residing", 0, 40, "years", meaning="the middle of the bracket in which the household moved in"),
+    Column("years_residing", 0, 40, "years", meaning="middle of the bracket of years since the household moved in"),
     Column("owns_dwelling", 0, 1, kind="binary", meaning="1 = owned by the household"),
     Column("family_size", 1, 20, "persons", kind="integer"),
     Column("children", 0, 18, "children", kind="integer"),
@@ -65,16 +65,17 @@ INCOME = Column("annual_income", 0, 200_000, "USD", meaning="total personal inco
 
 @dataclass(frozen=True)
 class Acs(Dataset):
-    """American Community Survey, real: income from 13 attributes of a state's workers in a year, once it is downloaded.
+    """Real, after a download: American Community Survey, income from 13 attributes of a state's workers in one year.
 
-    The attributes are those of ``census``, with the same names and numbered subsets. `python -m dpbench data fetch acs
-    state=vt year=2019` downloads the person and housing files of a state (public-use microdata, public domain); later it
-    needs no network. Their checksums are remembered at the first download and enforced ever after.
+    The attributes, their names and the numbered subsets are those of ``census``. `python -m dpbench data fetch acs state=vt
+    year=2019` downloads the person and housing files of a state (public-use microdata, public domain). After that no network is
+    needed. The checksums of the files are stored at the first download and enforced from then on.
 
-    Persons and their households are joined by SERIALNO. Persons with a missing value are left out: who has not worked in the
-    past 12 months has no hours, who lives in group quarters no household. Persons without a family get family size 1. Rows
-    are not weighted. How many are left depends on the data: that is recorded as the leak ``rows_dropped``, unless
-    ``sample_n`` fixes n. Bounds are round numbers of ours; income is clipped to 0-200,000 dollars of that year.
+    Persons and households are joined by SERIALNO. Persons with a missing value are left out: those who have not worked in the
+    past 12 months have no hours, and those who live in group quarters have no household. Persons without a family get family
+    size 1. Rows are not weighted. The number of remaining rows depends on the data, which is recorded as the leak
+    ``rows_dropped``, unless ``sample_n`` fixes n. Bounds are round numbers chosen here; income is clipped to 0-200,000 dollars
+    of that year.
     """
 
     name: ClassVar[str] = "acs"
@@ -82,9 +83,9 @@ class Acs(Dataset):
     licence: ClassVar[str] = "public domain"
     citation: ClassVar[str] = "U.S. Census Bureau, American Community Survey, Public Use Microdata Sample"
 
-    state: str = option("vt", help="a state's two letters; dc and pr are there too")
-    year: int = option(2019, low=2012, high=2100, help="the survey's year, the last one of five")
-    horizon: Literal["1-Year", "5-Year"] = option("1-Year", help="one year's answers, or five years'")
+    state: str = option("vt", help="the two letters of a state, or dc, or pr")
+    year: int = option(2019, low=2012, high=2100, help="the year of the survey; for 5-Year the last of the five")
+    horizon: Literal["1-Year", "5-Year"] = option("1-Year", help="answers of one year, or of five")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,20 +95,20 @@ class Acs(Dataset):
 
     def load(self, generator: np.random.Generator) -> Table:
         for path in self._files.values():
-            verify_checksum(self._there(path), self._command)
-        person = _columns(self._files["p"], PERSON)
-        housing = _columns(self._files["h"], HOUSING)
-        at = _joined(person.pop(KEY), housing.pop(KEY), self._files["h"].name)
-        values = {**person, **{name: np.where(at < 0, np.nan, column[at]) for name, column in housing.items()}}
+            verify_checksum(self._downloaded(path), self._command)
+        person = _columns(self._files["p"], PERSON_VARIABLES)
+        housing = _columns(self._files["h"], HOUSEHOLD_VARIABLES)
+        position = _household_positions(person.pop(HOUSEHOLD_KEY), housing.pop(HOUSEHOLD_KEY), self._files["h"].name)
+        values = {**person, **{name: np.where(position < 0, np.nan, column[position]) for name, column in housing.items()}}
         values["NPF"] = np.where(np.isnan(values["NPF"]) & ~np.isnan(values["TEN"]), 1, values["NPF"])
         complete = CompleteRows(self.sample_n, generator)
         complete.add(_attributes(values), {name: np.isnan(column) for name, column in values.items()})
-        kept = complete.values(f"dataset=acs state={self.state} year={self.year}")
+        rows = complete.values(f"dataset=acs state={self.state} year={self.year}")
         return Table(
             COLUMNS,
             INCOME,
-            kept[:, :-1],
-            np.ascontiguousarray(kept[:, -1]),
+            rows[:, :-1],
+            np.ascontiguousarray(rows[:, -1]),
             sensitive=("is_married",),
             threshold=50_000,
             leaks=complete.leaks,
@@ -116,10 +117,12 @@ class Acs(Dataset):
         )
 
     def subsets(self) -> Mapping[int, tuple[str, ...]]:
-        return ATTRIBUTES
+        return ATTRIBUTE_SUBSETS
 
     def fingerprint(self) -> str:
-        return " ".join(_digest(self._there(path), path.stat().st_mtime_ns, self._command) for path in self._files.values())
+        return " ".join(
+            _verified_checksum(self._downloaded(path), path.stat().st_mtime_ns, self._command) for path in self._files.values()
+        )
 
     def fetch(self, say: Callable[[str], None]) -> None:
         server = os.environ.get(SERVER_VARIABLE) or SERVER
@@ -129,7 +132,7 @@ class Acs(Dataset):
 
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """The person and the housing archive."""
+        """The archives of persons and of households."""
         folder = cache_folder("acs", str(self.year), self.horizon)
         return {kind: folder / f"csv_{kind}{self.state}.zip" for kind in ("p", "h")}
 
@@ -141,20 +144,21 @@ class Acs(Dataset):
     def _command(self) -> str:
         return f"`python -m dpbench data fetch acs {self._options.replace('dataset.', '')}`"
 
-    def _there(self, path: Path) -> Path:
+    def _downloaded(self, path: Path) -> Path:
         if not path.is_file():
             raise Refused(f"The data of dataset=acs {self._options} is not in the cache folder. {self._command} downloads it.")
         return path
 
 
 @lru_cache(maxsize=64)
-def _digest(path: Path, changed: int, how: str) -> str:
-    return verify_checksum(path, how)
+def _verified_checksum(path: Path, changed: int, command: str) -> str:
+    """Verify a file once per change of its date: hashing a large archive takes seconds."""
+    return verify_checksum(path, command)
 
 
 def _columns(archive: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The key and these columns of every table in an archive: large ones come in parts."""
-    wanted = {KEY: TEXT, **dict.fromkeys(names, NUMBER)}
+    """Read the household key and these columns from all tables of an archive; large archives hold several."""
+    wanted = {HOUSEHOLD_KEY: TEXT, **dict.fromkeys(names, NUMBER)}
     try:
         with zipfile.ZipFile(archive) as opened:
             members = sorted(name for name in opened.namelist() if name.lower().endswith(".csv"))
@@ -174,27 +178,27 @@ def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], BinaryIO]:
 
 
 def _check_archive(path: Path) -> str:
-    """What is wrong with a downloaded archive: nothing, or one sentence."""
+    """Return what is wrong with a downloaded archive, in one sentence; "" if nothing is."""
     try:
         with zipfile.ZipFile(path) as opened:
             broken = opened.testzip()
     except zipfile.BadZipFile:
-        return "It is no zip archive."
+        return "It is not a zip archive."
     return f"Its part {broken} is damaged." if broken else ""
 
 
-def _joined(persons: np.ndarray, households: np.ndarray, archive: str) -> np.ndarray:
-    """The position of each person's household; -1 where there is none."""
+def _household_positions(persons: np.ndarray, households: np.ndarray, archive: str) -> np.ndarray:
+    """Return the position of each person's household; -1 if it has none."""
     import pandas
 
     index = pandas.Index(households)
     if not index.is_unique:
-        raise Refused(f"The archive {archive} must hold each household once. Got some twice.")
+        raise Refused(f"The archive {archive} must hold each household once. Got some of them twice.")
     return np.asarray(index.get_indexer(persons))
 
 
 def _attributes(values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The attributes and the income of each person; what is missing stays so, or is anything."""
+    """Return the attributes and the income of each person. Rows with a missing value may hold anything: they are left out."""
     married = values["MAR"]
     return np.column_stack(
         [
@@ -202,11 +206,11 @@ def _attributes(values: Mapping[str, np.ndarray]) -> np.ndarray:
             values["SEX"] == 2,
             married == 5,
             married == 1,
-            _coded(values["SCHL"], EDUCATION),
+            _decode(values["SCHL"], EDUCATION_LEVELS),
             values["DIS"] == 1,
             values["NATIVITY"] == 2,
             values["WKHP"],
-            _coded(values["MV"], YEARS),
+            _decode(values["MV"], RESIDENCE_YEARS),
             values["TEN"] <= 2,
             values["NPF"],
             values["NOC"],
@@ -216,10 +220,10 @@ def _attributes(values: Mapping[str, np.ndarray]) -> np.ndarray:
     ).astype(float)
 
 
-def _coded(codes: np.ndarray, meanings: tuple[float, ...]) -> np.ndarray:
-    """The meaning of codes that count from 1."""
-    known = np.array(meanings, dtype=float)
-    return np.asarray(known[np.clip(np.nan_to_num(codes, nan=1), 1, len(known)).astype(int) - 1])
+def _decode(codes: np.ndarray, meanings: tuple[float, ...]) -> np.ndarray:
+    """Return the meaning of each code; codes count from 1."""
+    table = np.array(meanings, dtype=float)
+    return np.asarray(table[np.clip(np.nan_to_num(codes, nan=1), 1, len(table)).astype(int) - 1])
 
 
 @hookimpl

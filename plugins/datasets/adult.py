@@ -1,4 +1,4 @@
-"""The Adult table of the 1994 census, real and vendored."""
+"""The Adult table of the 1994 census: real data, included in the distribution."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dpbench.data.table import Column, Table
 
 Target = Literal["income_over_50k", "hours_per_week"]
 
-DIGEST = "090f7aa8791e433a73f0246c26966d24ae66321a6718dc911956cef87fd18808"
+CHECKSUM = "090f7aa8791e433a73f0246c26966d24ae66321a6718dc911956cef87fd18808"
 
-# Bounds: the extraction kept ages above 16 and hours above 0; ages end at 90, hours at 99 and capital gains at 99,999 by the
-# survey's top codes; 5,000 for capital losses is a round number of ours. None was read from the rows.
+# No bound was read from the rows. Becker and Kohavi selected ages above 16 and hours above 0; the survey's top codes are 90 for
+# ages, 99 for hours and 99,999 for capital gains; 5,000 for capital losses is a round number chosen here.
 AGE = Column("age", 17, 90, "years", kind="integer")
 EDUCATION = Column("education_num", 1, 16, "level", kind="ordinal", meaning="1 preschool, 9 high school, 13 bachelor, 16 PhD")
 GAIN = Column("capital_gain", 0, 99_999, "USD of 1994", kind="integer")
@@ -32,7 +32,7 @@ HOURS = Column("hours_per_week", 1, 99, "hours", kind="integer")
 SEX = Column("sex", 0, 1, kind="binary", meaning="1 = female")
 INCOME = Column("income_over_50k", 0, 1, kind="binary", meaning="1 = income above 50,000 USD of 1994")
 SINGLE = Column("is_single", 0, 1, kind="binary", meaning="1 = never married")
-MARRIED = Column("is_married", 0, 1, kind="binary", meaning="1 = married, the spouse present or not")
+MARRIED = Column("is_married", 0, 1, kind="binary", meaning="1 = married, with the spouse present or absent")
 ABROAD = Column("born_abroad", 0, 1, kind="binary", meaning="1 = not born in the United States, or not stated")
 
 LEVELS = {
@@ -59,23 +59,23 @@ LEVELS = {
         *("Trinadad&Tobago", "Peru", "Hong", "Holand-Netherlands"),
     ),
 }
-"""The levels that the table's documentation declares, in its order."""
+"""The levels in the table's documentation, in its order."""
 
-WITH_MISSING = ("workclass", "occupation", "native_country")
-UNKNOWN = "unknown"
+COLUMNS_WITH_MISSING = ("workclass", "occupation", "native_country")
+UNKNOWN_LEVEL = "unknown"
 
 
 @dataclass(frozen=True)
 class Adult(Dataset):
-    """Income above 50,000 dollars, or hours of work, of 48,842 persons of the US census of 1994: real.
+    """Real: 48,842 persons of the US census of 1994, with income above 50,000 dollars or hours of work as the target.
 
-    Becker and Kohavi's extract of the Current Population Survey. A binary model predicts income above 50,000, a real one hours
-    per week, unless ``target`` says otherwise (a binary model of the hours: above 40); the other one is a feature.
-    ``coding=one_hot`` has six categorical attributes, a column a declared level and one sensitivity group each.
-    ``coding=numeric`` has nine columns, as near to ``census`` as the table allows, and no groups.
+    This is Becker and Kohavi's extract of the Current Population Survey. By default a binary model predicts income above 50,000
+    and a real one hours per week; ``target`` chooses (a binary model of hours predicts more than 40). The other one is a feature.
+    ``coding=one_hot`` has six categorical attributes with one column per declared level, one sensitivity group each.
+    ``coding=numeric`` has nine columns, as close to ``census`` as the table allows, and no groups.
 
-    3,620 persons have a missing work class, occupation or country: a level of its own (``unknown``), or ``missing=drop``,
-    which leaves 45,222 rows and counts the others in the record. The survey's weights are not used.
+    3,620 persons have a missing work class, occupation or country. By default this is a level (``unknown``). ``missing=drop``
+    leaves these rows out, which leaves 45,222, and records how many it left out. The survey's weights are not used.
     """
 
     name: ClassVar[str] = "adult"
@@ -84,8 +84,8 @@ class Adult(Dataset):
     citation: ClassVar[str] = "Becker and Kohavi 1996, Adult, UCI Machine Learning Repository, DOI 10.24432/C5XW20"
 
     target: Target | None = option(None, help="null: income for a binary model, hours for a real one")
-    coding: Literal["one_hot", "numeric"] = option("one_hot", help="categorical attributes by level, or nine numeric columns")
-    missing: Literal["level", "drop"] = option("level", help="a missing value is a level of its own, or its row is dropped")
+    coding: Literal["one_hot", "numeric"] = option("one_hot", help="one column per level, or nine numeric columns")
+    missing: Literal["level", "drop"] = option("level", help="count a missing value as a level, or drop its row")
 
     def for_target(self, target: TargetKind) -> Self:
         return self if self.target else replace(self, target="income_over_50k" if target == "binary" else "hours_per_week")
@@ -95,12 +95,12 @@ class Adult(Dataset):
         numeric = self.coding == "numeric"
         columns, features = file.numeric() if numeric else file.one_hot(with_unknown=self.missing == "level")
         target, threshold = (INCOME, 0.5) if self.target == "income_over_50k" else (HOURS, 40.0)
-        at = columns.index(target)
+        position = columns.index(target)
         table = Table(
-            columns[:at] + columns[at + 1 :],
+            columns[:position] + columns[position + 1 :],
             target,
-            np.delete(features, at, axis=1),
-            features[:, at],
+            np.delete(features, position, axis=1),
+            features[:, position],
             sensitive=("is_married", "sex") if numeric else ("marital_status", "race", "sex"),
             threshold=threshold,
         )
@@ -109,7 +109,7 @@ class Adult(Dataset):
         return replace(table.take(file.complete), dropped=int((~file.complete).sum()))
 
     def fingerprint(self) -> str:
-        return DIGEST
+        return CHECKSUM
 
 
 @hookimpl
@@ -118,29 +118,31 @@ def dpbench_datasets() -> list[type[Dataset]]:
 
 
 class _File:
-    """The vendored file's columns."""
+    """The columns of the file in the distribution."""
 
     def __init__(self) -> None:
         from pyarrow import parquet
 
         content = resources.files(__package__).joinpath("data", "adult.parquet").read_bytes()
-        if hashlib.sha256(content).hexdigest() != DIGEST:
+        if hashlib.sha256(content).hexdigest() != CHECKSUM:
             raise Refused("The vendored file of dataset=adult has been changed: its sha256 is not the recorded one.")
         self._table: Any = parquet.read_table(io.BytesIO(content))
         self._codes = {name: self._coded(name) for name in LEVELS}
-        self.complete = np.all([self._codes[name] >= 0 for name in WITH_MISSING], axis=0)
-        """Which rows have no missing value."""
+        self.complete = np.all([self._codes[name] >= 0 for name in COLUMNS_WITH_MISSING], axis=0)
+        """Marks the rows without a missing value."""
 
     def one_hot(self, with_unknown: bool) -> tuple[tuple[Column, ...], np.ndarray]:
+        """Return the columns with categorical attributes by level, and their values."""
         columns, parts = [AGE, EDUCATION, SEX], [self._number("age"), self._number("education_num"), self._is("sex", "Female")]
         for name, levels in LEVELS.items():
-            known = (*levels, UNKNOWN) if with_unknown and name in WITH_MISSING else levels
+            known = (*levels, UNKNOWN_LEVEL) if with_unknown and name in COLUMNS_WITH_MISSING else levels
             columns += [Column(_slug(name, level), 0, 1, group=name, meaning=level) for level in known]
             codes = np.where(self._codes[name] < 0, len(levels), self._codes[name])
             parts.append(codes[:, None] == np.arange(len(known)))
         return self._joined([*columns, GAIN, LOSS, HOURS, INCOME], parts)
 
     def numeric(self) -> tuple[tuple[Column, ...], np.ndarray]:
+        """Return the numeric columns and their values."""
         status, levels = self._codes["marital_status"], LEVELS["marital_status"]
         married = [index for index, level in enumerate(levels) if level.startswith("Married")]
         columns = [AGE, SEX, SINGLE, MARRIED, EDUCATION, ABROAD, GAIN, LOSS, HOURS, INCOME]
@@ -155,9 +157,9 @@ class _File:
         return self._joined(columns, parts)
 
     def _joined(self, columns: list[Column], parts: list[np.ndarray]) -> tuple[tuple[Column, ...], np.ndarray]:
-        """The coded parts, and the four columns that every coding ends with."""
-        last = [*(self._number(name) for name in ("capital_gain", "capital_loss", "hours_per_week")), self._is("income", ">50K")]
-        return tuple(columns), np.column_stack([*parts, *last]).astype(float)
+        """Append the four columns with which every coding ends."""
+        final = [*(self._number(name) for name in ("capital_gain", "capital_loss", "hours_per_week")), self._is("income", ">50K")]
+        return tuple(columns), np.column_stack([*parts, *final]).astype(float)
 
     def _number(self, name: str) -> np.ndarray:
         return np.asarray(self._table[name].to_numpy())
@@ -168,7 +170,7 @@ class _File:
         return np.asarray(compute.equal(self._table[name], level).to_numpy())
 
     def _coded(self, name: str) -> np.ndarray:
-        """The position of each row's level; -1 where it is missing."""
+        """Return the position of each row's level; -1 where it is missing."""
         import pyarrow
         from pyarrow import compute
 
@@ -177,4 +179,5 @@ class _File:
 
 
 def _slug(name: str, level: str) -> str:
+    """Return the column name of a level: lower case, with underscores for everything else."""
     return f"{name}_{re.sub('[^a-z0-9]+', '_', level.lower()).strip('_')}"

@@ -1,4 +1,4 @@
-"""The US census tables of Zhang et al. 2012 and Dandekar et al. 2018, as synthetic stand-ins."""
+"""Synthetic stand-ins for the US census tables of Zhang et al. 2012 and Dandekar et al. 2018."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
 
 from ._ipums import CITATION, LICENCE, extract_digest, read_extract
-from ._standin import ATTRIBUTES, StandIn, stand_in
+from ._standin import ATTRIBUTE_SUBSETS, StandIn, stand_in
 
 Variant = Literal["persons", "heads"]
 
 AGGREGATES: dict[Variant, str] = {"persons": "us", "heads": "us_heads"}
 ROWS: dict[Variant, int] = {"persons": 370_000, "heads": 316_276}
 SUBSETS: dict[Variant, Mapping[int, tuple[str, ...]]] = {
-    "persons": ATTRIBUTES,
+    "persons": ATTRIBUTE_SUBSETS,
     "heads": {  # Dandekar et al. 2018, section 5: DPME gets four predictors, the other mechanisms all eight
         5: ("age", "gender", "race", "education"),
         9: ("age", "gender", "race", "marital_status", "family_size", "education", "employment_status", "house_type"),
     },
 }
 SENSITIVE: dict[Variant, tuple[str, ...]] = {"persons": ("is_married",), "heads": ("marital_status",)}
-"""What Fang et al. 2019, section V-E, attack."""
+"""The attribute that Fang et al. 2019, section V-E, attack."""
 
 SAMPLE, COUNTRY = "us2000a", 840
 INCOME = Column("annual_income", 0, 150_000, "USD of 1999")
@@ -37,26 +37,26 @@ INCOME = Column("annual_income", 0, 150_000, "USD of 1999")
 
 @dataclass(frozen=True)
 class Census(Dataset):
-    """Synthetic stand-in for a US census table: income from 13 attributes, 370,000 rows, no census record among them.
+    """Synthetic: a stand-in for a US census table, income from 13 attributes, 370,000 rows without a census record.
 
-    The layout is Zhang et al.'s (2012, section 7): marital status in two columns, numbered subsets of 5, 8, 11 and 14
-    dimensions (``attributes=11``; the target is counted). The original table is an extract of IPUMS International that may not
-    be redistributed and whose row filter no paper documents (Fang et al. have 370,057 rows). Here marginals and
-    correlations were measured on workers of the 2011 American Community Survey and rows are drawn from them: results are
-    results on a synthetic table, and do not reproduce published numbers. ``variant=heads`` has the layout of Dandekar et al.
-    (2018), 316,276 heads of household, 8 attributes and income (subsets 5 and 9), and is made in the same way.
+    The layout is that of Zhang et al. (2012, section 7): marital status in two columns, and numbered subsets of 5, 8, 11 and 14
+    dimensions, which include the target (``attributes=11``). The original table is an extract of IPUMS International. It may
+    not be redistributed, and no paper documents how its rows were selected (Fang et al. have 370,057). Marginals and
+    correlations here were measured on workers of the 2011 American Community Survey, and rows are drawn from them. Results hold
+    for this synthetic table and do not reproduce published numbers. ``variant=heads`` has the layout of Dandekar et al. (2018):
+    316,276 heads of household, 8 attributes and income (subsets 5 and 9), made in the same way.
 
-    Income is clipped to 0-150,000 dollars of 2011 (97 % lie below); a binary target is above 30,000, near the median.
-    The seed fixes the rows. Drawing takes well under a second.
+    Income is clipped to 0-150,000 dollars of 2011 (97 % lie below). A binary target is income above 30,000, close to the median.
+    The seed determines the rows. Drawing them takes well under a second.
 
-    ``extract=usa.xml`` reads the real thing instead, your own extract of IPUMS International (`python -m dpbench data fetch
-    census` makes one): the same columns, education in 4 levels, nothing synthetic. Persons with a missing value are left out
-    and counted, which is the leak ``rows_dropped`` unless ``sample_n`` fixes n.
+    ``extract=usa.xml`` reads real data instead, your own extract of IPUMS International (`python -m dpbench data fetch census`
+    makes one): the same columns, with education in 4 levels. Persons with a missing value are left out and counted, which is the
+    leak ``rows_dropped`` unless ``sample_n`` fixes n.
     """
 
     name: ClassVar[str] = "census"
     variant: Variant = option("persons", help="persons (Zhang et al., 370,000) or heads of household (Dandekar et al., 316,276)")
-    extract: str | None = option(None, help="the XML codebook of your own IPUMS extract; null takes the stand-in")
+    extract: str | None = option(None, help="the XML codebook of your own IPUMS extract; null: the stand-in")
 
     def __post_init__(self) -> None:
         super().__post_init__()

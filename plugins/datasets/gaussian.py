@@ -1,4 +1,4 @@
-"""A synthetic linear table with normal features."""
+"""A synthetic table with normal features and a linear target."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dpbench.records.leaks import BOUNDS_FROM_DATA, Leak
 class GaussianTable(Dataset):
     """Synthetic: x ~ N(0, I), y = x'θ + noise with θ ~ N(0, I), drawn from the seed.
 
-    The simulation of Park and Welling 2016, section 4. Their scaling divides by the largest norm in the sample
-    (``bounds=data``), which is a leak and is recorded as one; the default clips at public bounds, four standard deviations for
-    each feature and for the target. ``redraw=true`` draws a table for each repeat, as they do.
+    This is the simulation of Park and Welling 2016, section 4. Their scaling divides by the largest norm in the sample
+    (``bounds=data``), which is a leak and is recorded as one. The default clips at public bounds, four standard deviations for
+    each feature and for the target. ``redraw=true`` draws a table for each repeat, as in their simulation.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -29,11 +29,11 @@ class GaussianTable(Dataset):
     licence: ClassVar[str] = "none needed"
     citation: ClassVar[str] = "Park and Welling 2016, section 4"
 
-    n: int = option(10_000, low=2, help="rows")
-    d: int = option(10, low=1, help="features")
+    n: int = option(10_000, low=2, help="number of rows")
+    d: int = option(10, low=1, help="number of features")
     noise: float = option(0.01, low=0, help="variance of the target's noise")
-    bounds: Literal["public", "data"] = option("public", help="public constants, or the sample's largest norms (a leak)")
-    redraw: bool = option(False, help="a fresh table for each repeat")
+    bounds: Literal["public", "data"] = option("public", help="public constants, or the largest norms in the sample (a leak)")
+    redraw: bool = option(False, help="draw a new table for each repeat")
 
     def load(self, generator: np.random.Generator) -> Table:
         features = generator.standard_normal((self.n, self.d))
@@ -41,16 +41,16 @@ class GaussianTable(Dataset):
         response = (features * weights).sum(axis=1) + math.sqrt(self.noise) * generator.standard_normal(self.n)
         if self.bounds == "data":
             limits = np.abs(features).max(axis=0)
-            reach = float(np.abs(response).max())
+            max_abs_target = float(np.abs(response).max())
             radius = float(np.sqrt(np.square(features).sum(axis=1).max()))
             leaks: tuple[Leak, ...] = (BOUNDS_FROM_DATA,)
         else:
             limits = np.full(self.d, 4.0)
-            reach = 4 * math.sqrt(self.d + self.noise)  # four standard deviations, averaged over θ
+            max_abs_target = 4 * math.sqrt(self.d + self.noise)  # four standard deviations, averaged over θ
             radius = math.sqrt(self.d) + 3
             leaks = ()
         columns = tuple(Column(f"x{index + 1}", -float(limit), float(limit)) for index, limit in enumerate(limits))
-        return Table(columns, Column("y", -reach, reach), features, response, radius, threshold=0, leaks=leaks)
+        return Table(columns, Column("y", -max_abs_target, max_abs_target), features, response, radius, threshold=0, leaks=leaks)
 
     def redrawn(self) -> bool:
         return self.redraw

@@ -1,4 +1,4 @@
-"""The wine quality tables, real and vendored."""
+"""The wine quality tables: real data, included in the distribution."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNITS = {
     "alcohol": "% vol",
 }
 
-# Cortez et al. 2009, Table 1 prints the range of every measurement, by colour; rounded outwards here
+# the range of every measurement by colour, from Cortez et al. 2009, Table 1, rounded outwards
 BOUNDS: dict[Color, tuple[tuple[float, float], ...]] = {
     "white": (
         (3.8, 14.2),
@@ -61,10 +61,10 @@ BOUNDS: dict[Color, tuple[tuple[float, float], ...]] = {
     ),
 }
 
-QUALITY = (3.0, 9.0)
-"""The grades given, of a scale from 0 to 10 (Cortez et al. 2009, Figure 1)."""
+QUALITY_BOUNDS = (3.0, 9.0)
+"""The grades in use, on a scale from 0 to 10 (Cortez et al. 2009, Figure 1)."""
 
-DIGESTS: dict[Color, str] = {
+CHECKSUMS: dict[Color, str] = {
     "white": "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
     "red": "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
 }
@@ -72,11 +72,11 @@ DIGESTS: dict[Color, str] = {
 
 @dataclass(frozen=True)
 class Wine(Dataset):
-    """Quality of Portuguese wines from 11 physico-chemical measurements: real, 4,898 white or 1,599 red ones.
+    """Real: the quality of 4,898 white or 1,599 red Portuguese wines, from 11 physico-chemical measurements.
 
-    The target is the tasters' score: the scale goes from 0 to 10, the grades given from 3 to 9. All bounds are the ranges
-    printed in the article (Table 1 and Figure 1), so they were public before this benchmark, though its authors took them
-    from the same wines. 937 of the white rows repeat another one.
+    The target is the tasters' score; the scale goes from 0 to 10, the grades in use from 3 to 9. All bounds are ranges printed in
+    the article (Table 1 and Figure 1). They were public before this benchmark, although the article's authors took them from the
+    same wines. 937 of the white rows are duplicates of another row.
     """
 
     name: ClassVar[str] = "wine"
@@ -88,7 +88,7 @@ class Wine(Dataset):
 
     def load(self, generator: np.random.Generator) -> Table:
         content = resources.files(__package__).joinpath("data", f"winequality-{self.color}.csv").read_bytes()
-        if hashlib.sha256(content).hexdigest() != DIGESTS[self.color]:
+        if hashlib.sha256(content).hexdigest() != CHECKSUMS[self.color]:
             raise Refused(
                 f"The vendored file of dataset=wine color={self.color} has been changed: its sha256 is not the recorded one."
             )
@@ -96,10 +96,12 @@ class Wine(Dataset):
         columns = tuple(
             Column(name, low, high, unit) for (name, unit), (low, high) in zip(UNITS.items(), BOUNDS[self.color], strict=True)
         )
-        return Table(columns, Column("quality", *QUALITY, "points", kind="integer"), values[:, :-1], values[:, -1], threshold=5)
+        return Table(
+            columns, Column("quality", *QUALITY_BOUNDS, "points", kind="integer"), values[:, :-1], values[:, -1], threshold=5
+        )
 
     def fingerprint(self) -> str:
-        return DIGESTS[self.color]
+        return CHECKSUMS[self.color]
 
 
 @hookimpl

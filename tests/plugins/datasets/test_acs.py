@@ -153,7 +153,7 @@ def test_with_a_warm_cache_no_network_is_needed(bureau: Bureau, offline: Any, ma
     assert len(bureau.asked) == 2
     offline()
     assert main(FETCH) == 0
-    assert "Already there" in capsys.readouterr().out
+    assert "Already downloaded" in capsys.readouterr().out
     assert table(make).rows == 4
     assert len(bureau.asked) == 2
 
@@ -183,12 +183,12 @@ def test_without_a_network_one_sentence_says_so(bureau: Bureau, offline: Any, ca
 
 
 def test_a_file_that_the_server_does_not_have(bureau: Bureau, capsys: Any) -> None:
-    refused(capsys, ["data", "fetch", "acs", "state=wy"], "The server answers 404", "/2019/1-Year/csv_pwy.zip")
+    refused(capsys, ["data", "fetch", "acs", "state=wy"], "The server answered 404", "/2019/1-Year/csv_pwy.zip")
 
 
 def test_what_is_no_archive_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = b"<html>Moved</html>"
-    refused(capsys, FETCH, "It is no zip archive.")
+    refused(capsys, FETCH, "It is not a zip archive.")
     assert [path.name for path in (tmp_path / "cache").rglob("*.*") if path.is_file()] == []
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS)
     assert main(FETCH) == 0
@@ -197,7 +197,7 @@ def test_what_is_no_archive_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: P
 def test_a_download_that_breaks_off_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
     whole = bureau.files["/pums/2019/1-Year/csv_pvt.zip"]
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = whole[: len(whole) // 2]
-    refused(capsys, FETCH, "It is no zip archive.")
+    refused(capsys, FETCH, "It is not a zip archive.")
 
 
 def test_the_first_checksum_is_enforced_on_the_file(bureau: Bureau, make: Any, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_and_on_what_the_server_sends_later(bureau: Bureau, make: Any, capsys: A
     path.unlink()
     good = bureau.files["/pums/2019/1-Year/csv_pvt.zip"]
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS.replace("52000", "62000"))
-    refused(capsys, FETCH, "is not what it sent when csv_pvt.zip was first downloaded: its sha256 differs")
+    refused(capsys, FETCH, "now sends another file than when csv_pvt.zip was first downloaded: its sha256 differs")
     assert not path.exists()
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = good
     assert main(FETCH) == 0

@@ -63,11 +63,11 @@ def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:
     assert not any(column.name.endswith("_unknown") for column in table.columns)
     assert all((table.features[:, [c.group == name for c in table.columns]].sum(axis=1) == 1).all() for name in GROUPS)
     cells = plan(loaded(["dataset=adult", "dataset.missing=level,drop", "dataset.coding=numeric", "mechanism=no_privacy"])).cells
-    assert [(cell.tags or {}).get("dpbench.rows_dropped") for cell in cells] == [None, "3620"]
-    assert [(cell.tags or {})["dpbench.synthetic"] for cell in cells] == ["false", "false"]
+    assert [cell.provenance.rows_dropped for cell in cells] == [0, 3_620]
+    assert [cell.provenance.synthetic for cell in cells] == [False, False]
 
 
-def test_the_target_follows_the_model_unless_it_is_said(make, adult) -> None:
+def test_the_target_follows_the_model_by_default(make, adult) -> None:
     dataset = make("dataset", "adult")
     assert dataset.for_target("real").table(stream(0)).target.name == "hours_per_week"
     binary = dataset.for_target("binary").table(stream(0))

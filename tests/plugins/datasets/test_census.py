@@ -153,9 +153,9 @@ def test_the_sensitive_attribute_is_marriage_where_it_is_there(make) -> None:
 
 
 def test_every_record_says_that_it_is_synthetic() -> None:
-    found = plan(loaded(["dataset=census", "dataset.attributes=5,8", "dataset.sample_n=100", "mechanism=fm"]))
-    assert [cell.params["dataset.attributes"] for cell in found.cells] == ["5", "8"]
-    assert all(cell.tags is not None and cell.tags["dpbench.synthetic"] == "true" for cell in found.cells)
+    sweep = plan(loaded(["dataset=census", "dataset.attributes=5,8", "dataset.sample_n=100", "mechanism=fm"]))
+    assert [cell.params["dataset.attributes"] for cell in sweep.cells] == ["5", "8"]
+    assert all(cell.provenance.synthetic for cell in sweep.cells)
     census = registry().get("dataset", "census")
     assert census().synthetic
     assert "ynthetic" in census.summary()

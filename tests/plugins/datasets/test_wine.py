@@ -1,4 +1,4 @@
-"""The wines: units, a public threshold, and the error that least squares is known to make on them."""
+"""The wines: complete tables within public bounds, and the error that least squares is known to make on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
 
 
-def test_wine_says_what_it_is(make) -> None:
+def test_the_table_states_its_origin_and_its_public_facts(make) -> None:
     wine = make("dataset", "wine")
     table = wine.table(stream(0))
     assert (wine.synthetic, wine.licence) == (False, "CC BY 4.0")
@@ -34,3 +34,23 @@ def test_least_squares_meets_the_reference_error(make) -> None:
         constants.append(np.sqrt(np.mean((test.y - train.y.mean()) ** 2)))
     assert np.mean(errors) == pytest.approx(0.2489, abs=0.006)
     assert np.mean(constants) == pytest.approx(0.2950, abs=0.006)
+
+
+@pytest.mark.parametrize(("color", "n"), [("white", 4_898), ("red", 1_599)])
+def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:
+    wine = make("dataset", "wine", color=color)
+    table = wine.table(stream(0))
+    assert table.features.shape == (n, 11)
+    low, high = np.array([(column.low, column.high) for column in table.columns]).T
+    assert (table.features >= low).all()
+    assert (table.features <= high).all()
+    assert table.response.min() >= table.target.low >= 0
+    assert table.response.max() <= table.target.high <= 10
+    assert set(np.unique(table.response)) <= set(range(11))
+    assert not table.leaks
+    assert not wine.synthetic
+    np.testing.assert_array_equal(table.features, make("dataset", "wine", color=color).table(stream(1)).features)
+
+
+def test_the_two_wines_have_different_fingerprints(make) -> None:
+    assert make("dataset", "wine").fingerprint() != make("dataset", "wine", color="red").fingerprint()
