@@ -15,7 +15,7 @@ from dpbench.base.version import __version__
 from dpbench.cells.cell import Settings
 from dpbench.contracts.kinds import KINDS
 from dpbench.data.splits import Splits
-from dpbench.experiments.papers import preset_names
+from dpbench.experiments.papers import preset_configs
 from dpbench.registry.lookup import registry
 
 WIDTH = 80
@@ -107,7 +107,7 @@ def _configured() -> dict[str, str]:
         group: ", ".join(Path(*path.parts[1:]).with_suffix("").as_posix() for path in owned)
         for group, owned in groupby(paths, key=lambda path: path.parts[0])
     }
-    return dict(sorted({**groups, "experiment": ", ".join(preset_names())}.items()))
+    return dict(sorted({**groups, "experiment": ", ".join(preset_configs())}.items()))
 
 
 def _defaults() -> dict[str, str]:

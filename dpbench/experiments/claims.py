@@ -12,7 +12,7 @@ from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks.catalog import CHECKS
 from dpbench.experiments.checks.check import Check
-from dpbench.experiments.papers import papers, preset_fault, preset_names, read_mapping
+from dpbench.experiments.papers import papers, preset_configs, preset_fault, read_mapping
 
 NEWEST = ""
 """What stands in the place of a preset's name for claims without presets: the newest sweep, or the one asked for."""
@@ -61,8 +61,8 @@ def claims_of(paper: Paper) -> list[Claim]:
         return []
     claims = _claims(paper.name, paper.title, read_mapping(paper.claims_file))
     for name in (name for claim in claims for name in claim.presets):
-        if name not in preset_names():
-            raise unknown("preset", name, preset_names())
+        if name not in preset_configs():
+            raise unknown("preset", name, preset_configs())
     return claims
 
 

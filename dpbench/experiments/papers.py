@@ -19,11 +19,6 @@ def papers() -> list[Paper]:
     return [registry().get("paper", name) for name in registry().names("paper")]
 
 
-def preset_names() -> list[str]:
-    """Return the names of the papers' presets without reading them."""
-    return [name for paper in papers() for name in paper.preset_files]
-
-
 def preset_configs() -> dict[str, dict[str, Any]]:
     """Return the configuration of every preset by its name; papers that cannot be read are left out."""
     return {name: config for paper in papers() if not preset_fault(paper) for name, config in read_presets(paper).items()}

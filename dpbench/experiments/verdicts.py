@@ -41,11 +41,9 @@ class Verdict:
 
     @property
     def state(self) -> State:
-        if not self.findings:
-            return "not run"
         if self.count(True):
             return "holds" if self.count(True) == len(self.findings) else "holds in part"
-        return "does not hold" if self.count(False) else "not decided"
+        return "does not hold" if self.count(False) else "not decided" if self.findings else "not run"
 
     @property
     def text(self) -> str:
@@ -59,20 +57,17 @@ class Verdict:
 
     @property
     def _counts(self) -> str:
-        if not self.findings:
-            return "not run"
         holding, failing, undecided, total = self.count(True), self.count(False), self.count(None), len(self.findings)
-        parts = {
-            "holds": [f"holds ({holding} of {total})"],
-            "holds in part": [f"holds in {holding} of {total}", *([f"{failing} against"] if failing and undecided else [])],
-            "does not hold": [f"does not hold ({failing} of {total} against)"],
-        }.get(self.state)
-        if parts is None:
-            leaning = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.findings)
-            parts = [f"not decided ({leaning} of {total} point that way)"]
-        elif undecided:
-            parts.append(f"{undecided} not decided")
-        return ", ".join([*parts, *(["first look (quick)"] if self.quick else [])])
+        leaning = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.findings)
+        text = {
+            "holds": f"holds ({total} of {total})",
+            "holds in part": f"holds in {holding} of {total}{f', {failing} against' if failing and undecided else ''}",
+            "does not hold": f"does not hold ({failing} of {total} against)",
+            "not decided": f"not decided ({leaning} of {total} point that way)",
+            "not run": "not run",
+        }[self.state]
+        rest = f", {undecided} not decided" if undecided and self.state != "not decided" else ""
+        return f"{text}{rest}{', first look (quick)' if self.quick else ''}"
 
     @property
     def changed_grids(self) -> list[str]:

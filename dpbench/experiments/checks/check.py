@@ -6,20 +6,29 @@ A check knows parameters and metrics, and no mechanism.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpbench.base.errors import Refused
 from dpbench.base.options import check_options, option
-from dpbench.experiments.checks.cell_selection import mechanism_of
-from dpbench.experiments.checks.findings import Finding
+from dpbench.experiments.checks.cell_selection import mechanism_of, place_of
+from dpbench.experiments.checks.findings import Bound, Finding
 from dpbench.records.cell_record import CellRecord
 
 
 @dataclass(frozen=True)
-class Check(ABC):
+class Group:
+    """Cells that a finding is about, and how it describes them."""
+
+    cells: tuple[CellRecord, ...]
+    compared: str
+    without: tuple[str, ...] = ()
+    """The parameters that differ between the cells, so that they are no part of the place."""
+
+
+@dataclass(frozen=True)
+class Check:
     """A check asks something of the records at every place, and answers with findings."""
 
     cells: dict[str, Any] = option({}, help="the cells that the claim is about, by their parameters")
@@ -34,9 +43,20 @@ class Check(ABC):
             if not getattr(self, name):
                 raise Refused(f"The check {name_of(type(self))} needs the option {name!r}. Got nothing instead.")
 
-    @abstractmethod
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
         """Yield a finding for every place that these cells have."""
+        for group in self.groups(rows):
+            first = group.cells[0]
+            bounds = self.bounds(group.cells, self.metric_of(first))
+            yield Finding(place_of(first, group.without), group.cells, bounds, group.compared)
+
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
+        """Yield the cells that make up each finding."""
+        raise NotImplementedError
+
+    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
+        """Return what is asked of these cells, as numbers against limits."""
+        raise NotImplementedError
 
     def metric_of(self, row: CellRecord) -> str:
         """Return the metric that is compared: the first of the check's that the cell has, or its primary one."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -11,19 +10,10 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.base.options import option
-from dpbench.experiments.checks.cell_selection import mechanism_of, pairs, place_of, select_cells
-from dpbench.experiments.checks.check import Check, describe_pair, name_of, reference_metric
+from dpbench.experiments.checks import intervals
+from dpbench.experiments.checks.cell_selection import mechanism_of, pairs, select_cells
+from dpbench.experiments.checks.check import Check, Group, describe_pair, name_of, reference_metric
 from dpbench.experiments.checks.findings import Bound, Finding, Numbers, bounded
-from dpbench.experiments.checks.intervals import (
-    SPREAD_HELP,
-    difference,
-    paired_means,
-    positive_ratio,
-    ratio_of_means,
-    resampled,
-    spread_ratio,
-    timing_ratio,
-)
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures.naming import reference
 
@@ -36,14 +26,9 @@ class Pairwise(Check):
 
     required: ClassVar[tuple[str, ...]] = ("against",)
 
-    def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
-        for first, other in pairs(rows, self.cells, self.against):
-            bounds = tuple(self.bounds(first, other, self.metric_of(first)))
-            compared = describe_pair(first, other, self.against)
-            yield Finding(place_of(first, tuple(self.against)), (first, other), bounds, compared)
-
-    @abstractmethod
-    def bounds(self, first: CellRecord, other: CellRecord, metric: str) -> Iterable[Bound]: ...
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
+        for pair in pairs(rows, self.cells, self.against):
+            yield Group(pair, describe_pair(*pair, self.against), tuple(self.against))
 
 
 @dataclass(frozen=True)
@@ -52,8 +37,8 @@ class Below(Pairwise):
 
     side: ClassVar[Literal["below", "above"]] = "below"
 
-    def bounds(self, first: CellRecord, other: CellRecord, metric: str) -> Iterable[Bound]:
-        return filter(None, [difference("differs by", first, other, metric, self.side)])
+    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
+        return intervals.difference("differs by", cells[0], cells[1], metric, self.side)
 
 
 @dataclass(frozen=True)
@@ -70,18 +55,16 @@ class Between(Check):
     over: dict[str, Any] = option({}, help="the cells it must lie above")
     under: dict[str, Any] = option({}, help="the cells it must lie below")
 
-    required = ("over", "under")
+    required: ClassVar[tuple[str, ...]] = ("over", "under")
 
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
-        lower = Above(self.cells, self.metric, self.over).findings(rows)
         upper = list(Below(self.cells, self.metric, self.under).findings(rows))
-        for low in lower:
-            highs = [high for high in upper if high.cells[0] is low.cells[0]]
-            if highs:
-                parts = [low, *highs]
+        for low in Above(self.cells, self.metric, self.over).findings(rows):
+            parts = [low, *(high for high in upper if high.cells[0] is low.cells[0])]
+            if len(parts) > 1:
                 bounds = [replace(b, what=f"from {mechanism_of(part.cells[1])} by") for part in parts for b in part.bounds]
-                cells = (*low.cells, *(part.cells[1] for part in highs))
                 complete = all(part.bounds for part in parts)
+                cells = (low.cells[0], *(part.cells[1] for part in parts))
                 yield Finding(low.place, cells, tuple(bounds) if complete else (), mechanism_of(low.cells[0]))
 
 
@@ -99,18 +82,17 @@ class Within(Pairwise):
         if bool(self.against) == bool(self.reference):
             raise Refused(f"The check {name_of(type(self))} needs one of 'against' and 'reference', and not both.")
 
-    def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
         if self.against:
-            yield from super().findings(rows)
-            return
-        for row in select_cells(rows, self.cells):
-            metric = self.metric_of(row)
-            other = reference_metric(self.reference, metric)
-            bounds = self.limits(ratio_of_means(paired_means((row, metric), (row, other))))
-            yield Finding(place_of(row), (row,), bounds, f"{mechanism_of(row)} against {reference(other)}")
+            yield from super().groups(rows)
+        else:
+            for row in select_cells(rows, self.cells):
+                other = reference_metric(self.reference, self.metric_of(row))
+                yield Group((row,), f"{mechanism_of(row)} against {reference(other)}")
 
-    def bounds(self, first: CellRecord, other: CellRecord, metric: str) -> Iterable[Bound]:
-        return self.limits(ratio_of_means(paired_means((first, metric), (other, metric))))
+    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
+        other = (cells[1], metric) if self.against else (cells[0], reference_metric(self.reference, metric))
+        return self.limits(intervals.ratio_of_means(intervals.paired_means((cells[0], metric), other)))
 
     def limits(self, numbers: Numbers | None) -> tuple[Bound, ...]:
         """Return the ratio against its limits."""
@@ -132,19 +114,19 @@ class Faster(Pairwise):
     metric: tuple[str, ...] = option(("time/fit_seconds",), help="the time")
     times: float = option(1.0, low=0, open_low=True, help="how many times as long the others must take")
 
-    def bounds(self, first: CellRecord, other: CellRecord, metric: str) -> Iterable[Bound]:
-        return bounded("times", timing_ratio(other, first, metric), self.times, "above")
+    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
+        return bounded("times", intervals.timing_ratio(cells[1], cells[0], metric), self.times, "above")
 
 
 @dataclass(frozen=True)
 class Wider(Pairwise):
     """The error spreads more over the repeats than that of each of the others."""
 
-    spread: Literal["variance", "band"] = option("variance", help=SPREAD_HELP)
+    spread: Literal["variance", "band"] = option("variance", help=intervals.SPREAD_HELP)
     times: float = option(1.0, low=0, open_low=True, help="how many times as wide it must be")
 
-    def bounds(self, first: CellRecord, other: CellRecord, metric: str) -> Iterable[Bound]:
-        numbers = spread_ratio(self.spread, (first, metric), (other, metric))
+    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
+        numbers = intervals.spread_ratio(self.spread, cells[0], cells[1], metric)
         return bounded(f"{self.spread} times", numbers, self.times, "above")
 
 
@@ -154,11 +136,13 @@ class Skewed(Check):
 
     times: float = option(1.5, low=1, help="how many times the median the mean must be")
 
-    def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
-        for row in select_cells(rows, self.cells):
-            values = paired_means((row, self.metric_of(row)))
-            numbers = resampled(lambda x: positive_ratio(x[0].mean(-1), np.median(x[0], -1)), values)
-            yield Finding(place_of(row), (row,), bounded("mean / median", numbers, self.times, "above"), mechanism_of(row))
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
+        return (Group((row,), mechanism_of(row)) for row in select_cells(rows, self.cells))
+
+    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
+        values = intervals.paired_means((cells[0], metric))
+        numbers = intervals.resampled(lambda x: intervals.positive_ratio(x[0].mean(-1), np.median(x[0], -1)), values)
+        return bounded("mean / median", numbers, self.times, "above")
 
 
 CHECKS = (Below, Above, Between, Within, Near, Faster, Wider, Skewed)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -11,18 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpbench.base.options import option
+from dpbench.experiments.checks import intervals
 from dpbench.experiments.checks.cell_selection import curves, mechanism_of, pairs_of_curves, place_of
-from dpbench.experiments.checks.check import Check, describe_pair, reference_metric
+from dpbench.experiments.checks.check import Check, Group, describe_pair, reference_metric
 from dpbench.experiments.checks.findings import Bound, Finding, bounded
-from dpbench.experiments.checks.intervals import (
-    SPREAD_HELP,
-    TIMING_MARGIN,
-    difference,
-    paired_means,
-    positive_ratio,
-    resampled,
-    spread_ratio,
-)
 from dpbench.records.cell_record import CellRecord
 
 Curve = Sequence[CellRecord]
@@ -34,13 +25,9 @@ class Along(Check):
 
     along: str = option("epsilon", help="the parameter: only cells with a number there count")
 
-    def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
         for curve in curves(rows, self.cells, self.along):
-            bounds = tuple(self.bounds(curve, self.metric_of(curve[0])))
-            yield Finding(place_of(curve[0], (self.along,)), tuple(curve), bounds, mechanism_of(curve[0], (self.along,)))
-
-    @abstractmethod
-    def bounds(self, curve: Curve, metric: str) -> Iterable[Bound]: ...
+            yield Group(tuple(curve), mechanism_of(curve[0], (self.along,)), (self.along,))
 
 
 @dataclass(frozen=True)
@@ -49,18 +36,17 @@ class Falls(Along):
 
     side: ClassVar[Literal["below", "above"]] = "below"
 
-    def bounds(self, curve: Curve, metric: str) -> Iterable[Bound]:
-        whole = difference("changes by", curve[-1], curve[0], metric, self.side)
-        if whole is None:
-            return []
-        steps = []
-        if len(curve) > 2:
-            confidence = 1 - 0.05 / (len(curve) - 1)  # Bonferroni, over the steps
-            name = "changes in one step by"
-            steps = [difference(name, after, before, metric, self.side, confidence) for before, after in pairwise(curve)]
+    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+        whole = intervals.difference("changes by", cells[-1], cells[0], metric, self.side)
+        confidence = 1 - 0.05 / (len(cells) - 1)  # Bonferroni, over the steps
+        steps = [
+            step
+            for before, after in (pairwise(cells) if whole and len(cells) > 2 else ())
+            for step in intervals.difference("changes in one step by", after, before, metric, self.side, confidence)
+        ]
         # a step of exactly zero goes nowhere, so it is no step back
-        wrong = [step for step in steps if step and step.holds is False and (step.low > 0 or step.high < 0)]
-        return [whole, *sorted(wrong, key=lambda step: step.slack)[:1]]
+        wrong = [step for step in steps if step.holds is False and (step.low > 0 or step.high < 0)]
+        return (*whole, *sorted(wrong, key=lambda step: step.slack)[:1])
 
 
 @dataclass(frozen=True)
@@ -77,10 +63,10 @@ class Approaches(Falls):
     reference: str = option("reference/no_privacy/", help="the beginning of the reference's metric")
     ratio: float = option(1.05, low=1, help="how many times the reference's median it may be at the end")
 
-    def bounds(self, curve: Curve, metric: str) -> Iterable[Bound]:
-        values = paired_means((curve[-1], metric), (curve[-1], reference_metric(self.reference, metric)))
-        numbers = resampled(lambda x: positive_ratio(np.median(x[0], -1), np.median(x[1], -1)), values)
-        return [*super().bounds(curve, metric), *bounded("at the end, times the reference", numbers, self.ratio)]
+    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+        values = intervals.paired_means((cells[-1], metric), (cells[-1], reference_metric(self.reference, metric)))
+        numbers = intervals.resampled(lambda x: intervals.positive_ratio(np.median(x[0], -1), np.median(x[1], -1)), values)
+        return super().bounds(cells, metric) + bounded("at the end, times the reference", numbers, self.ratio)
 
 
 @dataclass(frozen=True)
@@ -90,17 +76,9 @@ class Stable(Along):
     share: float = option(0.05, low=0, open_low=True, help="the share")
     leave_out: tuple[float, ...] = option((), help="values of the parameter that do not count")
 
-    def bounds(self, curve: Curve, metric: str) -> Iterable[Bound]:
-        counting = [row for row in curve if float(row.params[self.along]) not in self.leave_out]
-        if len(counting) < 2:
-            return ()
-        if all(metric in row.detail.runs for row in counting):
-            values = paired_means(*((row, metric) for row in counting))
-            numbers = resampled(lambda x: np.ptp(x.mean(-1), axis=0) / np.abs(x.mean(-1).mean(0)), values)
-        else:
-            timings = np.array([row.metric(metric) or np.nan for row in counting])
-            spread = float(np.ptp(timings) / timings.mean())
-            numbers = None if np.isnan(spread) else (spread, max(spread - TIMING_MARGIN, 0.0), spread + TIMING_MARGIN)
+    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+        counting = [row for row in cells if float(row.params[self.along]) not in self.leave_out]
+        numbers = intervals.spread_of_means(counting, metric) if len(counting) > 1 else None
         return bounded("spread of the means", numbers, self.share, "at most", "%")
 
 
@@ -108,12 +86,12 @@ class Stable(Along):
 class Settles(Along):
     """The spread over the repeats at the last value is at most a share of that at the first."""
 
-    spread: Literal["variance", "band"] = option("variance", help=SPREAD_HELP)
+    spread: Literal["variance", "band"] = option("variance", help=intervals.SPREAD_HELP)
     share: float = option(0.5, low=0, open_low=True, help="the share")
     side: ClassVar[Literal["at most", "above"]] = "at most"
 
-    def bounds(self, curve: Curve, metric: str) -> Iterable[Bound]:
-        numbers = spread_ratio(self.spread, (curve[-1], metric), (curve[0], metric))
+    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+        numbers = intervals.spread_ratio(self.spread, cells[-1], cells[0], metric)
         return bounded(f"{self.spread}, last / first", numbers, self.share, self.side)
 
 
@@ -131,19 +109,17 @@ class UShape(Along):
     The same numbers choose that point, so it is chosen anew in every draw that makes the interval.
     """
 
-    def bounds(self, curve: Curve, metric: str) -> Iterable[Bound]:
-        values = paired_means(*((row, metric) for row in curve))
-        if len(curve) < 3 or not values.shape[1]:
-            return []
+    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+        values = intervals.paired_means(*((row, metric) for row in cells))
+        if len(cells) < 3 or not values.shape[1]:
+            return ()
         lowest = 1 + int(np.argmin(values[1:-1].mean(1)))
         scale = abs(float(values[lowest].mean())) or 1.0
-        point = curve[lowest].params[self.along]
-        first = resampled(lambda x: x[0].mean(-1) - x[1:-1].mean(-1).min(0), values)
-        last = resampled(lambda x: x[-1].mean(-1) - x[1:-1].mean(-1).min(0), values)
-        return [
-            *bounded(f"first above {point} by", first, 0.0, "above", metric, scale),
-            *bounded(f"last above {point} by", last, 0.0, "above", metric, scale),
-        ]
+        point = cells[lowest].params[self.along]
+        first = intervals.resampled(lambda x: x[0].mean(-1) - x[1:-1].mean(-1).min(0), values)
+        last = intervals.resampled(lambda x: x[-1].mean(-1) - x[1:-1].mean(-1).min(0), values)
+        ends = {f"first above {point} by": first, f"last above {point} by": last}
+        return tuple(b for what, numbers in ends.items() for b in bounded(what, numbers, 0.0, "above", metric, scale))
 
 
 @dataclass(frozen=True)
@@ -156,19 +132,16 @@ class AlongBoth(Check):
     required = ("against",)
 
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
-        own, others = (curves(rows, selection, self.along) for selection in (self.cells, self.against))
-        for first, other in pairs_of_curves(own, others, self.against, self.along):
-            cells = self.compared_cells(first, other)
+        compared, others = (curves(rows, selection, self.along) for selection in (self.cells, self.against))
+        for first, other in pairs_of_curves(compared, others, self.against, self.along):
+            cells, bounds = self.compare(first, other)
             if cells:
-                compared = describe_pair(first[0], other[0], self.against)
-                yield Finding(place_of(first[0], (self.along, *self.against)), cells, self.bounds(first, other), compared)
+                place = place_of(first[0], (self.along, *self.against))
+                yield Finding(place, tuple(cells), bounds, describe_pair(first[0], other[0], self.against))
 
-    def compared_cells(self, first: Curve, other: Curve) -> tuple[CellRecord, ...]:
-        """Return the cells that the comparison rests on; none where the curves cannot be compared."""
-        return (*first, *other)
-
-    @abstractmethod
-    def bounds(self, first: Curve, other: Curve) -> tuple[Bound, ...]: ...
+    def compare(self, first: Curve, other: Curve) -> tuple[Curve, tuple[Bound, ...]]:
+        """Return the cells that the comparison rests on (none if there can be no comparison), and its bounds."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -183,11 +156,11 @@ class NeedsLess(AlongBoth):
     goal: str = option("reference/no_privacy/", help="where it ends")
     share: float = option(0.5, low=0, high=1, open_low=True, open_high=True, help="how much of the way is asked for")
 
-    def bounds(self, first: Curve, other: Curve) -> tuple[Bound, ...]:
+    def compare(self, first: Curve, other: Curve) -> tuple[Curve, tuple[Bound, ...]]:
         cells = [*first, *other]
-        values = paired_means(*(pair for row in cells for pair in self._metrics(row)))
+        values = intervals.paired_means(*(pair for row in cells for pair in self._metrics(row)))
         if not values.shape[1]:
-            return ()
+            return cells, ()
         grids = [np.log([float(row.params[self.along]) for row in curve]) for curve in (first, other)]
 
         def crossings(x: np.ndarray) -> list[np.ndarray]:
@@ -202,7 +175,7 @@ class NeedsLess(AlongBoth):
 
         points = [float(np.exp(crossing)) for crossing in crossings(values)]
         texts = ["never in the grid" if np.isinf(point) else f"{point:.3g}" for point in points]
-        return bounded(f"reached at {texts[0]} against {texts[1]}, ratio", resampled(ratio, values), 1.0)
+        return cells, bounded(f"reached at {texts[0]} against {texts[1]}, ratio", intervals.resampled(ratio, values), 1.0)
 
     def _metrics(self, row: CellRecord) -> tuple[tuple[CellRecord, str], ...]:
         metric = self.metric_of(row)
@@ -213,20 +186,20 @@ class NeedsLess(AlongBoth):
 class Widens(AlongBoth):
     """The ratio of the others' mean to its own is larger at the last value of a parameter than at the first."""
 
-    def compared_cells(self, first: Curve, other: Curve) -> tuple[CellRecord, ...]:
+    def compare(self, first: Curve, other: Curve) -> tuple[Curve, tuple[Bound, ...]]:
         ends = [first[0], other[0], first[-1], other[-1]]
-        values = [row.params[self.along] for row in ends]
-        return tuple(ends) if values[0] == values[1] and values[2] == values[3] else ()
-
-    def bounds(self, first: Curve, other: Curve) -> tuple[Bound, ...]:
+        points = [row.params[self.along] for row in ends]
+        if points[0] != points[1] or points[2] != points[3]:
+            return [], ()
         metric = self.metric_of(first[0])
-        values = paired_means(*((row, metric) for row in self.compared_cells(first, other)))
 
         def growth(x: np.ndarray) -> np.ndarray:
             start, start_of_other, end, end_of_other = (row.mean(-1) for row in x)
-            return positive_ratio(positive_ratio(end_of_other, end), positive_ratio(start_of_other, start))
+            ratio_at_end = intervals.positive_ratio(end_of_other, end)
+            return intervals.positive_ratio(ratio_at_end, intervals.positive_ratio(start_of_other, start))
 
-        return bounded("the ratio grows by the factor", resampled(growth, values), 1.0, "above")
+        numbers = intervals.resampled(growth, intervals.paired_means(*((row, metric) for row in ends)))
+        return ends, bounded("the ratio grows by the factor", numbers, 1.0, "above")
 
 
 def _crossing(grid: np.ndarray, excess: np.ndarray) -> np.ndarray:

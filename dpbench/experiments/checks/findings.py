@@ -34,13 +34,12 @@ class Bound:
     @property
     def holds(self) -> bool | None:
         """None where the interval contains the limit."""
-        if not self.low <= self.high:
-            return None
-        if self.side == "at most":
-            return True if self.high <= self.limit else False if self.low > self.limit else None
-        if self.side == "below":
-            return True if self.high < self.limit else False if self.low >= self.limit else None
-        return True if self.low > self.limit else False if self.high <= self.limit else None
+        holds, fails = {
+            "at most": (self.high <= self.limit, self.low > self.limit),
+            "below": (self.high < self.limit, self.low >= self.limit),
+            "above": (self.low > self.limit, self.high <= self.limit),
+        }[self.side]
+        return holds if self.low <= self.high and holds is not fails else None
 
     @property
     def slack(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ TIMING_MARGIN = 0.2
 
 def difference(
     what: str, first: CellRecord, other: CellRecord, metric: str, side: Literal["below", "above"], confidence: float = 0.95
-) -> Bound | None:
+) -> tuple[Bound, ...]:
     """Return how far the first lies from the other, in the metric's own unit, paired over the repeats that both have.
 
     It is no share of a level: the median of the differences is not the difference of the medians, and can exceed either.
@@ -30,14 +30,14 @@ def difference(
     text = f"{metric.rpartition('/')[2]} {what}"
     if metric not in first.detail.runs or metric not in other.detail.runs:
         share = timing_ratio(first, other, metric)
-        return Bound(text, share[0] - 1, share[1] - 1, share[2] - 1, 0.0, side, "%") if share else None
+        return (Bound(text, share[0] - 1, share[1] - 1, share[2] - 1, 0.0, side, "%"),) if share else ()
     comparison = compare(first, other, metric)
     if comparison is None:
-        return None
+        return ()
     levels = [float(np.median(list(means(row, metric).values()))) for row in (first, other)]
     value, low, high = shift(comparison.differences, confidence)  # other minus first, so the ends swap with the sign
     medians = f"medians {levels[0]:.3g} against {levels[1]:.3g}"
-    return Bound(text, -value, -high, -low, 0.0, side, metric, abs(levels[1]) or 1.0, medians)
+    return (Bound(text, -value, -high, -low, 0.0, side, metric, abs(levels[1]) or 1.0, medians),)
 
 
 def timing_ratio(first: CellRecord, other: CellRecord, metric: str) -> Numbers | None:
@@ -100,6 +100,16 @@ def resampled(statistic: Callable[[np.ndarray], np.ndarray], values: np.ndarray)
     return value, float(low), float(high)
 
 
+def spread_of_means(cells: Sequence[CellRecord], metric: str) -> Numbers | None:
+    """Return the distance from the smallest to the largest mean of these cells, as a share of their average."""
+    if all(metric in row.detail.runs for row in cells):
+        values = paired_means(*((row, metric) for row in cells))
+        return resampled(lambda x: np.ptp(x.mean(-1), axis=0) / np.abs(x.mean(-1).mean(0)), values)
+    timings = np.array([row.metric(metric) or np.nan for row in cells])
+    spread = float(np.ptp(timings) / timings.mean())
+    return None if np.isnan(spread) else (spread, max(spread - TIMING_MARGIN, 0.0), spread + TIMING_MARGIN)
+
+
 def variance(values: np.ndarray) -> np.ndarray:
     """Return the variance over the repeats (the last axis), NaN for a single one."""
     return np.asarray(values.var(-1, ddof=1) if values.shape[-1] > 1 else np.full(values.shape[:-1], np.nan))
@@ -114,7 +124,7 @@ SPREADS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"variance": variance, 
 SPREAD_HELP = "the variance, or the width from the 20 % to the 80 % quantile"
 
 
-def spread_ratio(spread: str, part: tuple[CellRecord, str], whole: tuple[CellRecord, str]) -> Numbers | None:
+def spread_ratio(spread: str, first: CellRecord, other: CellRecord, metric: str) -> Numbers | None:
     """Return the spread of a cell's metric over the repeats, divided by that of another."""
     width = SPREADS[spread]
-    return resampled(lambda x: np.asarray(width(x[0]) / width(x[1])), paired_means(part, whole))
+    return resampled(lambda x: np.asarray(width(x[0]) / width(x[1])), paired_means((first, metric), (other, metric)))

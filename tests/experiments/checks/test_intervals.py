@@ -64,8 +64,7 @@ def test_a_timing_ratio_has_a_margin_that_is_a_factor() -> None:
 
 
 def test_a_difference_has_the_sign_of_the_first_cell() -> None:
-    bound = difference("differs by", cell("a", level(0.1)), cell("b", level(0.3, index=1)), METRIC, "below")
-    assert bound is not None
+    (bound,) = difference("differs by", cell("a", level(0.1)), cell("b", level(0.3, index=1)), METRIC, "below")
     assert bound.low < bound.value < bound.high < 0
     assert bound.value == pytest.approx(-0.2, abs=0.01)
 
