@@ -19,15 +19,15 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     """
     from pathlib import Path
 
-    from dpbench.report.output_folder import Folder
+    from dpbench.report.report_files import ReportFolder
+    from dpbench.report.wording import plural
     from dpbench.tracking.store import open_store
     from dpbench.tracking.sweep_reader import read_sweep
 
-    folder = Folder(Path(out).expanduser())
+    folder = ReportFolder(Path(out).expanduser())
     with open_store(uri, experiment, create=False) as store:
-        found = read_sweep(store, sweep)
-        page = folder.write(found)
-    cells = f"{len(found.cells)} cell{'s' * (len(found.cells) != 1)}"
-    name = found.preset.name if found.preset else "Sweep"
-    click.echo(f"{name}{' (changed)' if found.changed else ''} {found.run_id}, {cells}: {found.command}")
+        record = read_sweep(store, sweep)
+        page = folder.write(record)
+    name = (record.preset.name if record.preset else "Sweep") + (" (changed)" if record.changed else "")
+    click.echo(f"{name} {record.run_id}, {plural(len(record.cells), 'cell')}: {record.command}")
     click.echo(f"Written: {page}")

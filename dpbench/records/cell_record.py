@@ -119,6 +119,25 @@ class CellRecord:
         """Return a metric over the runs; one that has a single value has it under every suffix."""
         return self.metrics.get(f"{name}_{suffix}", self.metrics.get(name))
 
+    def error(self, suffix: str = "median") -> float | None:
+        """Return the primary metric, by which cells are ordered."""
+        return self.metric(f"utility/{self.primary}", suffix)
+
+    def reference(self, name: str) -> float | None:
+        """Return the primary metric of the non-private fit (``no_privacy``) or of the ``mean_predictor``."""
+        return self.metric(f"reference/{name}/{self.primary}")
+
+    @property
+    def attacked(self) -> bool:
+        """Whether an attack measured something on this cell."""
+        return any(name.startswith("attack/") for name in self.metrics)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What must agree for the same command to give the same bits."""
+        tags = {"dpbench": "version", "plugins": "plugin_version", "NumPy": "numpy", "processor and BLAS": "cpu"}
+        return {name: self.tags.get(f"dpbench.{tag}", "") for name, tag in tags.items()}
+
     def as_columns(self) -> dict[str, Any]:
         """Return the row of ``records.parquet``: everything but the detail."""
         return {**{name: getattr(self, name) for name in COLUMNS}, **self.params, **self.tags, **self.metrics}

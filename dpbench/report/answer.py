@@ -2,137 +2,182 @@
 
 from __future__ import annotations
 
+import statistics
+from collections import Counter
 from collections.abc import Sequence
 
-from dpbench.records.cell_record import CellRecord, distinguishing_params, label
-from dpbench.report.statistics.paired import FURTHEST, Comparison, Leaderboard, against_best, groups
+from dpbench.records.cell_record import CellRecord, label
+from dpbench.report.guarantees import standing_sentence
+from dpbench.report.leaderboards import Board, Level
+from dpbench.report.statistics.paired import MAX_REPEATS, Comparison, Contest
+from dpbench.report.wording import listed, p_value_text, plural
 
-NAMED = 3
-"""So many mechanisms are named in a sentence."""
+MAX_NAMES = 3
+"""A sentence names this many mechanisms, and counts the others."""
+MAX_SHORT_SENTENCES = 2
+"""An answer of up to this many sentences is short enough; a longer one is summed up."""
+NOTHING_RAN = "Nothing ran, so nothing can be said"
 
 
-def answer(rows: Sequence[CellRecord]) -> list[str]:
-    """For each problem: which ranked cell has the lowest error at each accounted ε, and from which others a test separates it."""
+def answer(boards: Sequence[Board]) -> list[str]:
+    """Return a sentence for each problem and accounted ε: which ranked cell has the lowest error, and is the difference sure?"""
     sentences = []
-    done = [row for row in rows if row.done]
-    keys = [key for key in distinguishing_params(done) if not key.startswith("mechanism.")]
-    ranked = groups(done)
-    for problem in dict.fromkeys(row.problem for row in done):
-        where = _where(next(row for row in done if row.problem == problem), keys)
-        levels = sorted(epsilon for place, epsilon in ranked if place == problem)
+    for board in boards:
+        levels = [level for level in board.levels if level.private]
         if not levels:
-            sentences.append(f"{where}: no cell is both private and proven, so nothing is ranked.")
-        sentences += [f"{where} at ε = {epsilon:g}: {_best(ranked[problem, epsilon])}." for epsilon in levels]
+            sentences.append(f"{board.title}: no cell is both private and proven, so nothing is ranked.")
+        sentences += [f"{board.title} at ε = {level.accounted:g}: {_best(level)}." for level in levels]
     return sentences
 
 
-def _where(row: CellRecord, keys: Sequence[str]) -> str:
-    """The problem in words: the model, the dataset, and what else tells it from the others."""
-    own = [f"{key}={row.params[key]}" for key in keys if key in row.params]
-    attack = [] if row.params["attack"] == "none" else [f"attack={row.params['attack']}"]
-    more = f" ({', '.join([*attack, *own])})" if own or attack else ""
-    return f"{row.params['model']} on {row.params['dataset']}{more}"
-
-
-def _best(rows: Sequence[CellRecord]) -> str:
-    """What can be said of the cells of one problem at one ε."""
-    known = [row for row in rows if _error(row) is not None]
-    if not known:
+def _best(level: Level) -> str:
+    """Return what can be said of the ranked cells of one problem at one ε."""
+    ranked = [place.cell for place in level.ranked]
+    if not ranked:
         return "no run gave a finite error"
-    if len(known) == 1:
-        return _alone(known[0], len(rows))
-    board = against_best(known)
-    assert board is not None
-    best, lowest = board.best, min(known, key=lambda row: _error(row) or 0.0)
-    agree = _error(lowest) == _error(best)
-    text = f"{label(best)} has the lowest median {best.primary}, {_error(best):.4g}"
-    if not agree:
-        text = f"{label(best)} has the lowest {best.primary} in the median repeat, {board.median:.4g}"
-    parts = _compared(board)
-    if board.unpaired:
-        parts.append(f"{label(board.unpaired[0])} follows with {_error(board.unpaired[0]):.4g}{_apart(best, board.unpaired[0])}")
-    if not agree:
-        parts.append(f"in the median run {label(lowest)}'s is lower, {_error(lowest):.4g}")
-    return f"{text}, {'; '.join(parts)}{_no_better(best)}"
+    if level.contest is None:
+        return _only_cell(ranked[0], len(level.private))
+    contest = level.contest
+    best, lowest = contest.best, ranked[0]
+    if best.error() == lowest.error():
+        text = f"{label(best)} has the lowest median {best.primary}, {best.error():.4g}"
+        parts = _compared(contest)
+    else:
+        text = f"{label(best)} has the lowest {best.primary} in the median repeat, {contest.median:.4g}"
+        parts = [*_compared(contest), f"in the median run {label(lowest)}'s is lower, {lowest.error():.4g}"]
+    return f"{text}, {'; '.join(parts)}{_mean_predictor_warning(best)}"
 
 
-def _alone(row: CellRecord, cells: int) -> str:
-    name = f"utility/{row.primary}"
+def _only_cell(cell: CellRecord, cells: int) -> str:
+    name = f"utility/{cell.primary}"
     only = "the only ranked cell" + (" with a finite error" if cells > 1 else "")
-    text = f"{label(row)} is {only}, with a median {row.primary} of {_error(row):.4g}"
-    low, high = row.metric(name, "ci_low"), row.metric(name, "ci_high")
-    if low is not None and high is not None and low > 0:  # few repeats can give an interval that no error can lie in
-        text += f" (mean {row.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
-    return text + _no_better(row)
+    text = f"{label(cell)} is {only}, with a median {cell.primary} of {cell.error():.4g}"
+    low, high = cell.error("ci_low"), cell.error("ci_high")
+    if low is not None and high is not None and low > 0:  # with few repeats an interval may reach where no error can lie
+        text += f" (mean {cell.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
+    return text + _mean_predictor_warning(cell)
 
 
-def _error(row: CellRecord) -> float | None:
-    return row.metric(f"utility/{row.primary}")
-
-
-def _no_better(row: CellRecord) -> str:
-    """The warning that nothing was learnt."""
-    error, constant = _error(row), row.metric(f"reference/mean_predictor/{row.primary}")
-    if error is None or constant is None or error < constant:
+def _mean_predictor_warning(cell: CellRecord) -> str:
+    error, mean_predictor = cell.error(), cell.reference("mean_predictor")
+    if error is None or mean_predictor is None or error < mean_predictor:
         return ""
-    return f"; the mean predictor, which needs no features, does no worse ({constant:.4g})"
+    return f"; the mean predictor, which needs no features, does no worse ({mean_predictor:.4g})"
 
 
-def _compared(board: Leaderboard) -> list[str]:
-    """From whom the paired test separates the best, and what it would take for the others."""
-    lower = [found for found in board.comparisons if found.separated and found.shift > 0]
-    against = [found for found in board.comparisons if found.separated and found.shift <= 0]
-    open_ = [found for found in board.comparisons if not found.separated]
-    holm = len(board.comparisons) > 1
+def _compared(contest: Contest) -> list[str]:
+    """Return from which cells a paired test separates the best, and what it would take to separate the others."""
+    separated = [comparison for comparison in contest.comparisons if comparison.separated]
+    lower = [comparison for comparison in separated if comparison.shift > 0]
+    higher = [comparison for comparison in separated if comparison.shift <= 0]
+    undecided = [comparison for comparison in contest.comparisons if not comparison.separated]
+    holm = len(contest.comparisons) > 1
     parts = []
-    if open_:
-        parts.append(f"not separated from {_names(open_)}: {_missing(open_)}")
+    if undecided:
+        names = listed((label(comparison.second) for comparison in undecided), most=MAX_NAMES)
+        parts.append(f"not separated from {names}: {_needed(undecided)}")
     if lower:
-        others = len(lower) - 1
-        more = f", and lower than {others} other{'s' * (others > 1)}" if others else ""
-        parts.append(f"repeat by repeat lower than {label(lower[0].second)}'s by {_measured(lower[0], holm)}{more}")
-    parts += [f"but repeat by repeat {label(found.second)}'s is lower, by {_measured(found, holm)}" for found in against]
-    dropped = max((found.dropped for found in board.comparisons), default=0)
+        more = f", and lower than {plural(len(lower) - 1, 'other')}" if len(lower) > 1 else ""
+        parts.append(f"repeat by repeat lower than {label(lower[0].second)}'s by {_difference(lower[0], holm)}{more}")
+    parts += [f"but repeat by repeat {label(one.second)}'s is lower, by {_difference(one, holm)}" for one in higher]
+    dropped = max((comparison.dropped for comparison in contest.comparisons), default=0)
     if dropped:
         parts.append(f"up to {dropped} runs of a pair are left out, where one of the two has no finite error")
+    if contest.unpaired:
+        second = contest.unpaired[0]
+        parts.append(f"{label(second)} follows with {second.error():.4g}{_unpaired_intervals(contest.best, second)}")
     return parts
 
 
-def _measured(found: Comparison, holm: bool) -> str:
-    low, high = (found.low, found.high) if found.shift > 0 else (-found.high, -found.low)
-    p = "p < 0.0001" if found.corrected < 0.0001 else f"p = {found.corrected:.2g}"
-    return f"{abs(found.shift):.3g} (95 % interval {low:.3g} to {high:.3g}, {'Holm-corrected ' if holm else ''}{p})"
+def _difference(comparison: Comparison, holm: bool) -> str:
+    low, high = (comparison.low, comparison.high) if comparison.shift > 0 else (-comparison.high, -comparison.low)
+    p = ("Holm-corrected " if holm else "") + p_value_text(comparison.corrected)
+    return f"{abs(comparison.shift):.3g} (95 % interval {low:.3g} to {high:.3g}, {p})"
 
 
-def _missing(found: Sequence[Comparison]) -> str:
-    """What it would take to separate them."""
-    few = [one for one in found if one.repeats < one.fewest]
-    if few:
-        repeats = min(one.repeats for one in few)
-        least = max(one.fewest for one in few)
-        return f"with {repeats} repeat{'s' * (repeats != 1)} nothing can be told from chance, at least {least} are needed"
-    if all(not any(one.differences) for one in found):
+def _needed(comparisons: Sequence[Comparison]) -> str:
+    """Return what it would take to separate these cells."""
+    small = [comparison for comparison in comparisons if comparison.repeats < comparison.fewest]
+    if small:
+        repeats, fewest = min(comparison.repeats for comparison in small), max(comparison.fewest for comparison in small)
+        return f"{plural(repeats, 'repeat')} cannot tell a difference from chance, at least {fewest} are needed"
+    if not any(any(comparison.differences) for comparison in comparisons):
         return "their errors are the same in every repeat"
-    known = [one.more_repeats for one in found if one.more_repeats is not None]
-    if len(known) < len(found):
-        return f"even {FURTHEST:,} repeats would hardly do"
-    return f"about {float(f'{max(known):.2g}'):,.0f} more repeats would be needed"
+    needed = [comparison.more_repeats for comparison in comparisons]
+    if None in needed:
+        return f"even {MAX_REPEATS:,} repeats would hardly be enough"
+    return f"about {float(f'{max(filter(None, needed)):.2g}'):,.0f} more repeats would be needed"
 
 
-def _names(found: Sequence[Comparison]) -> str:
-    names = [label(one.second) for one in found]
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-
-
-def _apart(best: CellRecord, second: CellRecord) -> str:
-    """What the intervals of the means say where the runs are missing and nothing can be paired."""
-    name = f"utility/{best.primary}"
-    ends = [row.metric(name, suffix) for row in (best, second) for suffix in ("ci_low", "ci_high")]
-    low, high, low_second, high_second = ends
-    if low is None or high is None or low_second is None or high_second is None:
+def _unpaired_intervals(best: CellRecord, second: CellRecord) -> str:
+    """Return what the intervals of the means say if the runs are missing and nothing can be paired."""
+    low, high, second_low, second_high = (cell.error(end) for cell in (best, second) for end in ("ci_low", "ci_high"))
+    if low is None or high is None or second_low is None or second_high is None:
         return ", not separated: there are neither runs nor intervals to compare"
-    if high < low_second:
-        return f" (95 % intervals of the means, not paired: {low:.4g} to {high:.4g}, {low_second:.4g} to {high_second:.4g})"
-    if high_second < low:
-        return ", though its mean is lower: a few bad runs weigh on the first"
+    if high < second_low:
+        return f" (95 % intervals of the means, not paired: {low:.4g} to {high:.4g}, {second_low:.4g} to {second_high:.4g})"
+    if second_high < low:
+        return ", though its mean is lower: the first has a few bad runs, which raise its mean"
     return ", and the intervals of their means do not separate them"
+
+
+def short_answer(cells: Sequence[CellRecord], boards: Sequence[Board], sentences: Sequence[str]) -> list[str]:
+    """Return the answer in at most three sentences; the last says what is private.
+
+    ``sentences`` is the whole answer, which is taken as it is if it is short.
+    """
+    done = [cell for cell in cells if cell.done]
+    if not done:
+        counts = Counter(cell.state for cell in cells)
+        reasons = listed(f"{plural(count, 'cell')} {state}" for state, count in counts.items())
+        return [f"{NOTHING_RAN}: {reasons}." if counts else f"{NOTHING_RAN}."]
+    standing = standing_sentence(done)
+    if 0 < len(sentences) <= MAX_SHORT_SENTENCES:
+        return [*sentences, standing]
+    levels = [level for board in boards for level in board.levels if level.ranked]
+    return [_winners(levels), _losses(levels), standing] if levels else [standing]
+
+
+def _winners(levels: Sequence[Level]) -> str:
+    """Return who has the lowest error how often, and how often a test separates it from all others."""
+    contested = [level for level in levels if len(level.ranked) > 1]
+    if not contested:
+        return f"None of the {len(levels)} accounted values of ε has two private and proven cells to compare."
+    wins = Counter(label(level.winner) for level in contested)
+    sure = Counter(label(level.winner) for level in contested if _separated(level))
+    total = len(contested)
+    names = []
+    for name, count in wins.most_common(MAX_NAMES):
+        times = f"in all {total} comparisons" if count == total > 1 else f"in {count} of {total}"
+        certain = "always" if sure[name] == count else f"{sure[name]} of {count} times" if sure[name] else "never"
+        names.append(f"{name} {times} ({certain} separated from all others by a test)")
+    if len(wins) > MAX_NAMES:
+        names.append(f"{plural(len(wins) - MAX_NAMES, 'other')} in the rest")
+    return f"The lowest error, compared at one accounted ε on one problem at a time, is that of {listed(names)}."
+
+
+def _separated(level: Level) -> bool:
+    comparisons = [place.comparison for place in level.ranked if place.comparison]
+    return len(comparisons) == len(level.ranked) - 1 and all(comparison.separated for comparison in comparisons)
+
+
+def _losses(levels: Sequence[Level]) -> str:
+    """Return how much the best private cell loses of what the features can tell, at the smallest and the largest ε."""
+    losses: dict[float, list[float]] = {}
+    for level in levels:
+        lost = level.ranked[0].lost
+        if lost is not None:
+            losses.setdefault(level.accounted, []).append(lost)
+    if not losses:
+        return "No reference is recorded."
+    values = [lost for level in losses.values() for lost in level]
+    useless = sum(lost >= 1 for lost in values)
+    ends = [_loss(epsilon, losses[epsilon]) for epsilon in dict.fromkeys((min(losses), max(losses)))]
+    text = f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best stands at {listed(ends)}"
+    return text + (f"; at {useless} of {len(values)} it does no better than the mean." if useless else ".")
+
+
+def _loss(epsilon: float, losses: Sequence[float]) -> str:
+    share = statistics.median(losses)
+    percent = f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+    return f"{percent} at ε = {epsilon:g}" + (f" (median over {len(losses)} problems)" if len(losses) > 1 else "")

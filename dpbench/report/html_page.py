@@ -1,4 +1,4 @@
-"""The report of a sweep as one HTML page that needs nothing else: no network, no script, no file beside it."""
+"""The report of a sweep as one HTML page that needs nothing else: no network, no script, no file next to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from dpbench.base.version import __version__
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.answer import answer
-from dpbench.report.leaderboards import Board, Place
-from dpbench.report.note import METRICS_NOTE
-from dpbench.report.page_head import banners, heading, title_of
-from dpbench.report.release_price import bill_of, whole
-from dpbench.report.remarks import clipped_targets, missing_weights
-from dpbench.report.sentences import in_short, question, standings
+from dpbench.report.guarantees import standings
+from dpbench.report.leaderboards import Board, Level, Place
+from dpbench.report.question import question
+from dpbench.report.release_price import HEADING
 from dpbench.report.statistics.paired import Comparison
-from dpbench.report.table_formats import NOTHING, TextTable, shown
-from dpbench.report.terminal_table import attack_columns
+from dpbench.report.summary import SweepSummary
+from dpbench.report.tables import attack_columns
+from dpbench.report.text_table import MISSING, TextTable, shown
+from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, health_sentences, warnings
+from dpbench.report.wording import group_by, listed, number, p_value_text, plural
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -32,16 +31,15 @@ if TYPE_CHECKING:
     from dpbench.report.figures.draw import SavedFigure
 
 TEMPLATE = "page.html.j2"
-PROBLEMS = 12
-"""So many problems have their leaderboard on the page."""
-PLACES = 60
-"""So many places a leaderboard has there."""
-LINES = 40
-"""So many rows any other table has there."""
-SENTENCES = 60
-"""Up to so many problems, each at one ε, have a sentence of their own there."""
-DENSITY = 0.6
-"""A figure's width on the page, in its own pixels: less, so that it is sharp on a fine screen."""
+MAX_BOARDS = 12
+MAX_PLACES = 60
+"""Places that a leaderboard shows."""
+MAX_ROWS = 40
+"""Rows that any other table shows."""
+MAX_SENTENCES = 60
+"""With more problems and values of ε than this, the page has no sentence for each of them."""
+FIGURE_SCALE = 0.6
+"""Width of a figure on the page in pixels of its file: below 1, so that it is sharp on a fine screen."""
 SECTIONS = {
     "ledger": "What was asked of the rows",
     "leaks": "Leaks",
@@ -49,70 +47,35 @@ SECTIONS = {
     "health": "Health",
     "failures": "Failed and pruned",
 }
+REFERENCES = {"no_privacy": "the fit without privacy", "mean_predictor": "always predicting the mean"}
 
 
-@dataclass(frozen=True)
-class Level:
-    """The places at one accounted ε."""
-
-    epsilon: str
-    lines: tuple[Mapping[str, Any], ...]
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A leaderboard as it stands on the page."""
-
-    title: str
-    synthetic: bool
-    references: str
-    compared: bool
-    levels: tuple[Level, ...]
-    hidden: int
-
-
-@dataclass(frozen=True)
-class EmbeddedFigure:
-    """A figure within the page."""
-
-    title: str
-    caption: str
-    source: str
-    width: int
-    height: int
-
-
-def page(
-    sweep: SweepRecord, boards: Sequence[Board], tables: Sequence[TextTable], drawn: Sequence[SavedFigure], folder: Path
-) -> str:
-    """The whole page; ``folder`` is where the figures lie, and its files are named in it."""
-    done = sweep.done
-    many = sum(max(1, len(board.at)) for board in boards) > SENTENCES
-    sentences = [] if many else answer([place.row for board in boards for place in board.places])
-    short = in_short(sweep, boards, sentences)
-    bill = bill_of(sweep.cells)
+def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[SavedFigure], folder: Path) -> str:
+    """Return the whole page; ``folder`` holds the figures, and the page names its files."""
+    done, details = summary.done, summary.detailed_answer
     text: str = _template().render(
-        title=title_of(sweep),
+        title=page_title(summary.sweep),
         version=__version__,
-        sweep=sweep,
+        sweep=summary.sweep,
         done=done,
         controls=any(metric.startswith("attack/control/") for metric in attack_columns(done).values()),
-        banners=banners(sweep),
-        question=question(sweep),
-        heading=heading(sweep),
-        short=short,
-        sentences=sentences if any(sentence not in short for sentence in sentences) else [],
-        many=many,
+        banners=_banners(summary.sweep),
+        question=question(summary.sweep),
+        heading=_answer_heading(summary.sweep),
+        short_answer=summary.short_answer,
+        details=details if len(details) <= MAX_SENTENCES else [],
+        details_hidden=len(details) > MAX_SENTENCES,
         standings=standings(done),
-        metrics_note=METRICS_NOTE,
-        boards=[_board(board) for board in boards[:PROBLEMS]],
-        hidden_boards=max(0, len(boards) - PROBLEMS),
-        pictures=[_picture(one, folder) for one in drawn],
+        errors_are_private=ERRORS_ARE_PRIVATE,
+        boards=[_board(board) for board in summary.boards[:MAX_BOARDS]],
+        hidden_boards=max(0, len(summary.boards) - MAX_BOARDS),
+        figures=[_figure(figure, folder) for figure in figures],
         tables={table.name: table for table in tables if table.name in SECTIONS},
         sections=SECTIONS,
-        lines=LINES,
-        bill=whole(bill).replace("**", "") if bill else "",
-        remarks=[*missing_weights(done), *clipped_targets(done)],
+        max_rows=MAX_ROWS,
+        price_heading=HEADING,
+        price=summary.price.paragraph if summary.price else "",
+        remarks=health_sentences(done),
         facts=_facts(done),
         names=sorted(path.name for path in folder.iterdir() if path.name != "report.html"),
         shown=shown,
@@ -120,112 +83,109 @@ def page(
     return text
 
 
-def _board(board: Board) -> Shown:
-    first = board.first.row
-    levels: dict[float, list[Place]] = {}
-    for place in board.places:
-        levels.setdefault(place.row.accounted, []).append(place)
-    kept: list[Level] = []
-    lines = 0
-    for places in levels.values():
-        if lines and lines + len(places) > PLACES:
+def page_title(sweep: SweepRecord) -> str:
+    """Return the paper's figure, or what was swept."""
+    if sweep.preset is not None:
+        return sweep.preset.title + (", changed" if sweep.changed else "")
+    names = {kind: dict.fromkeys(cell.params[kind] for cell in sweep.cells) for kind in ("mechanism", "model", "dataset")}
+    return " · ".join(", ".join(some) if len(some) <= 4 else plural(len(some), kind) for kind, some in names.items())
+
+
+def _banners(sweep: SweepRecord) -> list[tuple[str, str]]:
+    simulated = any(cell.simulated for cell in sweep.done)
+    return [*warnings(sweep), *([("Simulated noise", SIMULATED_NOISE)] if simulated else [])]
+
+
+def _answer_heading(sweep: SweepRecord) -> str:
+    if not sweep.synthetic:
+        return "The answer"
+    return f"The answer, {'' if all(cell.synthetic for cell in sweep.done) else 'in part '}on SYNTHETIC data"
+
+
+def _board(board: Board) -> dict[str, Any]:
+    """Return what the page shows of a leaderboard: whole levels while they fit."""
+    levels: list[Level] = []
+    shown_places = 0
+    for level in board.levels:
+        if levels and shown_places + len(level.places) > MAX_PLACES:
             break
-        here = places[:PLACES]
-        lines += len(here)
-        deltas = sorted({place.delta for place in places if place.delta is not None})
-        kept.append(Level(_level(here[0], deltas), tuple(_line(place, len(deltas) > 1) for place in here)))
-    numbers = [(name, board.first.reference(key)) for name, key in _REFERENCES]
-    references = ", ".join(f"{name} {_error(value)}" for name, value in numbers if value is not None)
-    return Shown(
-        f"{board.title}: {first.primary}",
-        first.synthetic,
-        references,
-        any(place.comparison is not None for place in board.places),
-        tuple(kept),
-        len(board.places) - lines,
-    )
-
-
-_REFERENCES = (("the fit without privacy", "no_privacy"), ("predicting the mean for everybody", "mean_predictor"))
-
-
-def _level(first: Place, deltas: Sequence[float]) -> str:
-    """The accounted ε, and the δ at which it holds where that is not 0."""
-    if first.accounted is None:
-        return "none"
-    return f"{first.accounted:.4g}" + (f" at δ = {' or '.join(f'{delta:.4g}' for delta in deltas)}" if any(deltas) else "")
-
-
-def _line(place: Place, mixed: bool) -> Mapping[str, Any]:
-    """A place; with its own δ where its level has several."""
-    row = place.row
-    found = place.comparison
-    claimed = f"{place.accounted:.4g}" if place.accounted is not None else ""
-    compared = "–"
-    if found is not None:
-        ends = f" ({found.low:+.3g} to {found.high:+.3g})" if math.isfinite(found.low) else ""
-        compared = f"{found.shift:+.3g}{ends}"
-    elif place.best:
-        compared = "the best"
+        levels.append(level)
+        shown_places += len(level.places[:MAX_PLACES])
+    references = {name: board.first.reference(key) for key, name in REFERENCES.items()}
     return {
-        "rank": place.rank,
-        "best": place.best,
-        "mechanism": label(row),
-        "asked": "" if place.epsilon == claimed else place.epsilon,
-        "delta": f"{place.delta:.4g}" if mixed and place.delta is not None else "",
-        "median": _error(place.utility()),
-        "band": f"{_error(place.utility('p20'))} to {_error(place.utility('p80'))}",
-        "lost": None if place.lost is None else 100 * place.lost,
-        "compared": compared,
-        "apart": _apart(found),
-        "guarantee": row.guarantee,
+        "title": f"{board.title}: {board.first.primary}",
+        "synthetic": board.first.synthetic,
+        "references": ", ".join(f"{name} {number(value)}" for name, value in references.items() if value is not None),
+        "compared": any(place.comparison for place in board.places),
+        "levels": [_level(level.places[:MAX_PLACES]) for level in levels],
+        "hidden": len(board.places) - shown_places,
     }
 
 
-def _error(value: float | None) -> str:
-    """Zeros at the end stay, so that errors stand below each other."""
-    return NOTHING if value is None else f"{value:#.4g}"
+def _level(places: Sequence[Place]) -> dict[str, Any]:
+    """Return a level's rows, with the accounted ε and, where it is not 0, its δ; several δ are named in the rows."""
+    first = places[0]
+    deltas = sorted({place.delta for place in places if place.delta is not None})
+    epsilon = "none" if first.accounted is None else f"{first.accounted:.4g}"
+    epsilon += f" at δ = {' or '.join(f'{delta:.4g}' for delta in deltas)}" if any(deltas) else ""
+    return {"epsilon": epsilon, "rows": [_row(place, several_deltas=len(deltas) > 1) for place in places]}
 
 
-def _apart(found: Comparison | None) -> str:
-    """Whether a test tells it from the best, and what it would take."""
-    if found is None:
-        return ""
-    p = "p < 0.0001" if found.corrected < 0.0001 else f"p = {found.corrected:.2g}"
-    if found.separated:
+def _row(place: Place, *, several_deltas: bool) -> Mapping[str, Any]:
+    cell = place.cell
+    accounted = f"{place.accounted:.4g}" if place.accounted is not None else ""
+    return {
+        "rank": place.rank,
+        "best": place.best,
+        "mechanism": label(cell),
+        "requested": "" if place.epsilon == accounted else place.epsilon,
+        "delta": f"{place.delta:.4g}" if several_deltas and place.delta is not None else "",
+        "median": number(cell.error(), MISSING),
+        "band": f"{number(cell.error('p20'), MISSING)} to {number(cell.error('p80'), MISSING)}",
+        "lost": None if place.lost is None else 100 * place.lost,
+        "shift": _shift(place.comparison) if place.comparison else "the best" if place.best else MISSING,
+        "separated": _separated(place.comparison) if place.comparison else "",
+        "guarantee": cell.guarantee,
+    }
+
+
+def _shift(comparison: Comparison) -> str:
+    interval = f" ({comparison.low:+.3g} to {comparison.high:+.3g})" if math.isfinite(comparison.low) else ""
+    return f"{comparison.shift:+.3g}{interval}"
+
+
+def _separated(comparison: Comparison) -> str:
+    """Return whether a test separates a cell from the best, and what it would take."""
+    p = p_value_text(comparison.corrected)
+    if comparison.separated:
         return f"yes, {p}"
-    if found.repeats < found.fewest:
-        return f"no: {found.repeats} repeat{'s' * (found.repeats > 1)}, at least {found.fewest} are needed"
-    return f"no, {p}" + ("" if found.more_repeats is None else f"; {found.more_repeats:,} more repeats")
+    if comparison.repeats < comparison.fewest:
+        return f"no: {plural(comparison.repeats, 'repeat')}, at least {comparison.fewest} are needed"
+    return f"no, {p}" + ("" if comparison.more_repeats is None else f"; {comparison.more_repeats:,} more repeats")
 
 
-def _picture(drawn: SavedFigure, folder: Path) -> EmbeddedFigure:
-    data = (folder / f"{drawn.name}.png").read_bytes()
+def _figure(figure: SavedFigure, folder: Path) -> dict[str, Any]:
+    data = (folder / f"{figure.name}.png").read_bytes()
     width, height = struct.unpack(">II", data[16:24])
-    source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
-    return EmbeddedFigure(drawn.title, drawn.caption, source, round(width * DENSITY), round(height * DENSITY))
+    return {
+        "title": figure.title,
+        "caption": figure.caption,
+        "source": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}",
+        "width": round(width * FIGURE_SCALE),
+        "height": round(height * FIGURE_SCALE),
+    }
 
 
-def _facts(rows: Sequence[CellRecord]) -> list[tuple[str, str]]:
-    """Versions and seeds: what must agree for the same bits."""
-    tags = {"dpbench": "version", "plugins": "plugin_version", "NumPy": "numpy", "processor and BLAS": "cpu"}
-    facts = []
-    for name, tag in tags.items():
-        texts = dict.fromkeys(filter(None, (row.tags.get(f"dpbench.{tag}") for row in rows)))
-        facts.append((name, ", ".join(texts)))
-    seeds = dict.fromkeys(row.params.get("seed") or str(row.detail.config.get("seed", "")) for row in _by_splits(rows))
-    splits = dict.fromkeys(row.params["splits"] for row in rows)
-    delta = dict.fromkeys(row.params["delta"] for row in rows)
-    facts += [("seed", ", ".join(filter(None, seeds))), ("splits", ", ".join(splits)), ("δ", ", ".join(delta))]
-    return [(name, text) for name, text in facts if text]
-
-
-def _by_splits(rows: Sequence[CellRecord]) -> list[CellRecord]:
-    """One cell for each seed and splits: the others share its configuration there."""
-    found: dict[tuple[str, str], CellRecord] = {}
-    for row in rows:
-        found.setdefault((row.params.get("seed", ""), row.params["splits"]), row)
-    return list(found.values())
+def _facts(cells: Sequence[CellRecord]) -> list[tuple[str, str]]:
+    """Return versions and seeds, which must agree for the same bits, and what all cells were split and accounted by."""
+    if not cells:
+        return []
+    # a configuration is read from its file: one cell of each seed and splits is enough
+    samples = group_by(cells, lambda cell: (cell.params.get("seed"), cell.params["splits"]))
+    seeds = [cell.params.get("seed") or str(cell.detail.config.get("seed", "")) for cell, *_ in samples.values()]
+    facts = {name: [cell.versions[name] for cell in cells] for name in cells[0].versions}
+    facts |= {"seed": seeds, "splits": [cell.params["splits"] for cell in cells], "δ": [cell.params["delta"] for cell in cells]}
+    return [(name, listed(filter(None, texts))) for name, texts in facts.items() if any(texts)]
 
 
 @cache
@@ -238,7 +198,7 @@ def _template() -> Template:
 
 
 def _code(text: str) -> Any:
-    """A sentence whose commands stand between backticks, as HTML."""
+    """Return a sentence as HTML, with what is between backticks as code."""
     from markupsafe import Markup, escape
 
     parts = text.split("`")

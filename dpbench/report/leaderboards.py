@@ -4,129 +4,146 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
-from dpbench.report.statistics.paired import Comparison, against_best
+from dpbench.report.statistics.paired import Comparison, Contest, against_best
+from dpbench.report.wording import group_by
 
 
 @dataclass(frozen=True)
 class Place:
     """A cell on a leaderboard."""
 
-    row: CellRecord
+    cell: CellRecord
     epsilons: tuple[str, ...]
-    """Every ε that was asked for: a fit without privacy is the same at all of them, and stands here once."""
+    """Every requested ε: a fit without privacy is the same at all of them, and has one place."""
     rank: int | None = None
-    """By the median error among the ranked cells at the same accounted ε; None for a cell that may not be ranked."""
+    """By the median error among the ranked cells at the same accounted ε; None if the cell is not ranked or has no error."""
     comparison: Comparison | None = None
-    """With the best of them; None for the best itself, and where nothing can be paired."""
+    """With the best cell of the level; None for the best itself, and if nothing can be paired."""
     best: bool = False
-    """Whether the others at this accounted ε are compared with it: it has the smallest median of the repeats' means."""
+    """Whether the others of its level are compared with it: it has the smallest median of the repeats' means."""
 
     @property
     def accounted(self) -> float | None:
-        """None where no finite ε covers what was released."""
-        return self.row.metrics.get("privacy/epsilon_accounted")
+        """None if no finite ε covers what was released."""
+        return self.cell.metrics.get("privacy/epsilon_accounted")
 
     @property
     def delta(self) -> float | None:
-        """The δ at which the accounted ε holds; 0 where it is pure."""
-        return None if self.accounted is None else self.row.metrics.get("privacy/delta", 0.0)
+        """The δ at which the accounted ε holds; 0 if it is pure."""
+        return None if self.accounted is None else self.cell.metrics.get("privacy/delta", 0.0)
 
     @property
     def epsilon(self) -> str:
         return self.epsilons[0] if len(self.epsilons) == 1 else f"{self.epsilons[0]} to {self.epsilons[-1]}"
 
-    def utility(self, suffix: str = "median") -> float | None:
-        return self.row.metric(f"utility/{self.row.primary}", suffix)
-
-    def reference(self, name: str) -> float | None:
-        return self.row.metric(f"reference/{name}/{self.row.primary}")
-
     @property
     def lost(self) -> float | None:
-        """How far the error is on the way from the fit without privacy (0) to predicting the mean for everybody (1)."""
-        error, low, high = self.utility(), self.reference("no_privacy"), self.reference("mean_predictor")
+        """The share of what the features can tell that is lost: 0 for the non-private fit, 1 for the mean predictor."""
+        error, low, high = self.cell.error(), self.cell.reference("no_privacy"), self.cell.reference("mean_predictor")
         if error is None or low is None or high is None or high <= low:
             return None
         return (error - low) / (high - low)
 
 
 @dataclass(frozen=True)
-class Board:
-    """One problem: everything but the mechanism and ε is the same in all its cells."""
+class Level:
+    """The cells of one problem at one accounted ε: ranked cells first, then the others."""
 
-    problem: Mapping[str, str]
-    """What tells it from the sweep's other problems, by name."""
+    accounted: float
+    """Infinite if no ε covers them."""
     places: tuple[Place, ...]
+    contest: Contest | None = None
+    """None if fewer than two ranked cells have an error."""
 
     @property
-    def first(self) -> Place:
-        return self.places[0]
+    def private(self) -> list[Place]:
+        """The cells that may be ranked, those without a finite error included."""
+        return [place for place in self.places if place.cell.ranked]
+
+    @property
+    def ranked(self) -> list[Place]:
+        return [place for place in self.places if place.rank is not None]
+
+    @property
+    def winner(self) -> CellRecord:
+        """The cell that the others are compared with."""
+        return self.contest.best if self.contest else self.places[0].cell
+
+
+@dataclass(frozen=True)
+class Board:
+    """A leaderboard: everything except the mechanism and ε is the same in all its cells."""
+
+    problem: Mapping[str, str]
+    """The parameters that tell it apart from the sweep's other problems."""
+    levels: tuple[Level, ...]
+
+    @property
+    def places(self) -> list[Place]:
+        return [place for level in self.levels for place in level.places]
+
+    @property
+    def first(self) -> CellRecord:
+        return self.levels[0].places[0].cell
 
     @property
     def title(self) -> str:
         """The problem in words."""
         more = [f"{name}={text}" for name, text in self.problem.items() if name not in ("model", "dataset") and text]
-        place = f"{self.problem['model']} on {self.problem['dataset']}"
-        return place + (f" ({', '.join(more)})" if more else "")
-
-    @property
-    def at(self) -> dict[float, list[Place]]:
-        """The ranked places by their accounted ε, each in order."""
-        found: dict[float, list[Place]] = {}
-        for place in self.places:
-            if place.rank is not None:
-                found.setdefault(place.row.accounted, []).append(place)
-        return found
+        return f"{self.problem['model']} on {self.problem['dataset']}" + (f" ({', '.join(more)})" if more else "")
 
 
-def boards(rows: Sequence[CellRecord]) -> list[Board]:
-    """A leaderboard for each problem, in the order of the sweep. An attack fits nothing anew, so cells of the first one do."""
-    done = [row for row in rows if row.done]
-    names = ["model", "dataset", *(key for key in distinguishing_params(done) if not key.startswith(("mechanism.", "attack")))]
-    problems: dict[object, list[CellRecord]] = {}
-    for row in done:
-        problems.setdefault(tuple(item for item in row.problem if not item[0].startswith("attack")), []).append(row)
-    found = []
-    for here in problems.values():
-        attack = [item for item in here[0].problem if item[0].startswith("attack")]
-        fits = [row for row in here if [item for item in row.problem if item[0].startswith("attack")] == attack]
-        found.append(_board(fits, {name: fits[0].params.get(name, "") for name in names}))
-    return found
+def boards(cells: Sequence[CellRecord]) -> list[Board]:
+    """Return a leaderboard for each problem, in the order of the sweep.
+
+    An attack fits nothing anew: of the cells that differ by their attack alone, those of the first attack count.
+    """
+    done = [cell for cell in cells if cell.done]
+    keys = [key for key in distinguishing_params(done) if not key.startswith(("mechanism.", "attack"))]
+    problems = group_by(done, lambda cell: tuple(item for item in cell.problem if not item[0].startswith("attack")))
+    return [_board(fits, ["model", "dataset", *keys]) for fits in map(_first_attack, problems.values())]
 
 
-def _board(rows: Sequence[CellRecord], problem: Mapping[str, str]) -> Board:
-    """At each accounted ε the ranked cells in their order, then the others; what is covered by no ε comes last."""
-    levels: dict[float, list[CellRecord]] = {}
-    for row in rows:
-        levels.setdefault(row.accounted, []).append(row)
-    places: list[Place] = []
-    for level in sorted(levels):
-        ranked = sorted((row for row in levels[level] if row.ranked), key=_error)
-        others = sorted((row for row in levels[level] if not row.ranked), key=_error)
-        board = against_best(ranked) if len(ranked) > 1 else None
-        compared = {id(found.second): found for found in board.comparisons} if board else {}
-        for rank, row in enumerate(ranked, 1):
-            number = rank if math.isfinite(_error(row)) else None
-            best = board is not None and row is board.best
-            places.append(Place(row, (row.params["epsilon"],), number, compared.get(id(row)), best))
-        places += _once([Place(row, (row.params["epsilon"],)) for row in others])
-    return Board(problem, tuple(places))
+def _first_attack(cells: Sequence[CellRecord]) -> list[CellRecord]:
+    attacks = group_by(cells, lambda cell: tuple(item for item in cell.problem if item[0].startswith("attack")))
+    return next(iter(attacks.values()))
 
 
-def _once(places: Sequence[Place]) -> list[Place]:
-    """Cells that say the same but for the ε that was asked for, as one."""
-    found: dict[object, Place] = {}
-    for place in places:
-        numbers = tuple(place.utility(suffix) for suffix in ("median", "p20", "p80"))
-        key = (label(place.row), place.accounted, place.row.guarantee, numbers)
-        known = found.get(key)
-        found[key] = place if known is None else replace(known, epsilons=(*known.epsilons, *place.epsilons))
-    return list(found.values())
+def _board(cells: Sequence[CellRecord], names: Sequence[str]) -> Board:
+    levels = group_by(cells, lambda cell: cell.accounted)
+    problem = {name: cells[0].params.get(name, "") for name in names}
+    return Board(problem, tuple(_level(accounted, levels[accounted]) for accounted in sorted(levels)))
 
 
-def _error(row: CellRecord) -> float:
-    value = row.metric(f"utility/{row.primary}")
-    return math.inf if value is None else value
+def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
+    ordered = sorted(cells, key=_error_or_infinite)
+    ranked = [cell for cell in ordered if cell.ranked]
+    contest = against_best(ranked) if sum(cell.error() is not None for cell in ranked) > 1 else None
+    comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
+    places = [
+        Place(
+            cell,
+            (cell.params["epsilon"],),
+            rank if cell.error() is not None else None,
+            comparisons.get(id(cell)),
+            contest is not None and cell is contest.best,
+        )
+        for rank, cell in enumerate(ranked, 1)
+    ]
+    # cells that differ by the requested ε alone share a place
+    others = group_by((cell for cell in ordered if not cell.ranked), _numbers)
+    places += [Place(same[0], tuple(cell.params["epsilon"] for cell in same)) for same in others.values()]
+    return Level(accounted, tuple(places), contest)
+
+
+def _numbers(cell: CellRecord) -> tuple[object, ...]:
+    errors = (cell.error(suffix) for suffix in ("median", "p20", "p80"))
+    return (label(cell), cell.metrics.get("privacy/epsilon_accounted"), cell.guarantee, *errors)
+
+
+def _error_or_infinite(cell: CellRecord) -> float:
+    error = cell.error()
+    return math.inf if error is None else error

@@ -3,76 +3,81 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpbench.accounting.composition import Guarantee
 from dpbench.accounting.selection_price import SelectionPrice, price_selection
 from dpbench.records.cell_record import CellRecord
+from dpbench.report.wording import group_by
 
-NO_BOUND = "choosing by the errors shown here is bounded by no finite ε: they are computed on the private rows, without noise"
+HEADING = "What releasing the best cell would cost"
+NO_BOUND = "choosing by these errors has no finite privacy cost: they are computed on the private rows, without noise"
 
 
 @dataclass(frozen=True)
-class Dearest(SelectionPrice):
-    """The bill of the table that costs most: another table has other rows, so what is released of it costs these nothing."""
+class ReleasePrice(SelectionPrice):
+    """The price of choosing among the cells of the table that costs most.
 
-    where: str = ""
-    """Which table, where there are several."""
+    Tables are not added up: another table has other rows, so what is released of it costs these nothing.
+    """
+
+    table: str = ""
+    """Which table it is, if the sweep has several."""
+
+    @property
+    def sentence(self) -> str:
+        """One sentence, printed below the table."""
+        return (
+            f"Releasing the best of these {self.cells} private cells{self.table}: {_price(self.naive)} if all are released, "
+            f"{_price(self.selected)} by private selection; {NO_BOUND}."
+        )
+
+    @property
+    def paragraph(self) -> str:
+        """The text below the heading in the note and on the page."""
+        return (
+            f"To fit each of the {self.cells} private cells{self.table} once on the same rows and publish them all: "
+            f"{_price(self.naive)}, the sum. To draw cells at random, about {self.cells} times, and publish only the one with "
+            f"the best score, where each cell releases its score within its own ε: {_price(self.selected)} (Papernot and Steinke "
+            f"2022). But {NO_BOUND}. To have a bound, choose by facts that do not depend on these rows, or let every cell spend "
+            "a part of its ε on a noisy score and choose by that."
+        )
 
 
-def bill_of(rows: Sequence[CellRecord]) -> Dearest | None:
-    """The bill of the private cells, each fitted once; None where there is no choice. Attacks and splits fit nothing anew."""
-    costs: dict[str, dict[tuple[tuple[str, str], ...], Guarantee]] = {}
-    for row in rows:
-        epsilon = row.metrics.get("privacy/epsilon_accounted")
-        if row.ranked and epsilon is not None:
-            fitted = {key: value for key, value in row.params.items() if not key.startswith(("attack", "splits"))}
-            own = costs.setdefault(row.params["dataset"], {})
-            own[tuple(sorted(fitted.items()))] = Guarantee(epsilon, row.metrics.get("privacy/delta", 0.0))
-    bills = {name: price_selection(list(own.values())) for name, own in costs.items() if len(own) > 1}
-    if not bills:
+def release_price(cells: Sequence[CellRecord]) -> ReleasePrice | None:
+    """Return the price of the private cells, each fitted once; None if there is no choice."""
+    private = [cell for cell in cells if cell.ranked and "privacy/epsilon_accounted" in cell.metrics]
+    prices = {}
+    for table, fits in group_by(private, lambda cell: cell.params["dataset"]).items():
+        once = {_fit_params(cell): cell for cell in fits}
+        if len(once) > 1:
+            prices[table] = price_selection([_accounted(cell) for cell in once.values()])
+    if not prices:
         return None
-    name, dearest = max(bills.items(), key=lambda item: item[1].naive.epsilon)
-    where = f" on {name}, the dearest of {len(bills)} tables" if len(bills) > 1 else ""
-    return Dearest(dearest.cells, dearest.naive, dearest.selected, where)
+    table, price = max(prices.items(), key=lambda item: item[1].naive.epsilon)
+    text = f" on {table}, the most expensive of {len(prices)} tables" if len(prices) > 1 else ""
+    return ReleasePrice(price.cells, price.naive, price.selected, text)
 
 
-def recorded(rows: Sequence[CellRecord]) -> Mapping[str, float]:
-    """The parent run's metrics."""
-    found = bill_of(rows)
-    return found.metrics() if found else {}
+def _fit_params(cell: CellRecord) -> frozenset[tuple[str, str]]:
+    """Return what tells one fit from another: attacks and splits fit nothing anew."""
+    return frozenset(item for item in cell.params.items() if not item[0].startswith(("attack", "splits")))
 
 
-def short(found: Dearest) -> str:
-    """One sentence, below the printed table."""
-    return (
-        f"Releasing the best of these {found.cells} private cells{found.where}: {_priced(found.naive)} if all are released, "
-        f"{_priced(found.selected)} by private selection; {NO_BOUND}."
-    )
+def _accounted(cell: CellRecord) -> Guarantee:
+    return Guarantee(cell.metrics["privacy/epsilon_accounted"], cell.metrics.get("privacy/delta", 0.0))
 
 
-def whole(found: Dearest) -> str:
-    """The paragraph of the note."""
-    return (
-        f"**What releasing the best cell would cost.** To fit each of the {found.cells} private cells{found.where} once "
-        "on the same rows and "
-        f"publish them all: {_priced(found.naive)}, the sum. To draw cells at random, about {found.cells} times, and publish "
-        f"only the one with the best score, where each cell releases its score within its own ε: {_priced(found.selected)} "
-        f"(Papernot and Steinke 2022). But {NO_BOUND}. For a bound, choose by what is known without these rows, or let every "
-        "cell spend a part of its ε on a noisy score and choose by that."
-    )
-
-
-def _priced(guarantee: Guarantee) -> str:
+def _price(guarantee: Guarantee) -> str:
     if not math.isfinite(guarantee.epsilon):
         return "no bound at this δ"
-    return f"ε = {_up(guarantee.epsilon, 4)}" + (f" at δ = {_up(guarantee.delta, 2)}" if guarantee.delta else "")
+    return f"ε = {_round_up(guarantee.epsilon, 4)}" + (f" at δ = {_round_up(guarantee.delta, 2)}" if guarantee.delta else "")
 
 
-def _up(value: float, digits: int) -> str:
-    """So many digits, rounded up: it is a bound."""
-    short = f"{value:.{digits}g}"
-    if float(short) < value * (1 - 1e-12):  # not what the sum of tenths has beyond its digits
-        short = f"{float(short) + 10.0 ** (math.floor(math.log10(value)) - digits + 1):.{digits}g}"
-    return short
+def _round_up(value: float, digits: int) -> str:
+    """Return this many digits, rounded up because the value is a bound."""
+    text = f"{value:.{digits}g}"
+    if float(text) < value * (1 - 1e-12):  # a sum of tenths is not exact beyond its digits
+        text = f"{float(text) + 10.0 ** (math.floor(math.log10(value)) - digits + 1):.{digits}g}"
+    return text

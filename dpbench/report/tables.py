@@ -1,214 +1,208 @@
-"""The tables of a report, made from the rows alone: leaderboard, comparisons, ledger, leaks, attacks, health, failures."""
+"""The tables of a report: leaderboard, comparisons, ledger, leaks, attacks, health, failures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
-from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.leaderboards import Board, Place
-from dpbench.report.table_formats import Cell, TextTable
-from dpbench.report.terminal_table import attack_columns
+from dpbench.report.leaderboards import Board
+from dpbench.report.summary import SweepSummary
+from dpbench.report.text_table import Entry, TextTable
+from dpbench.report.wording import group_by, listed
 
 NEIGHBOURS = {"replace_one": "one row replaced"}
 PRICES = {"epsilon": "ε", "rho": "ρ", "mu": "μ", "delta": "δ"}
 KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approximate", "none": "no guarantee"}
 
 
-def tables_of(sweep: SweepRecord, boards: Sequence[Board]) -> list[TextTable]:
-    """Every table that has a row."""
-    made = [leaderboard(boards), comparisons(boards)]
-    made += [table(sweep.cells) for table in (ledger, leaks, attacks, health, failures)]
-    return [table for table in made if table.rows]
+def tables_of(summary: SweepSummary) -> list[TextTable]:
+    """Return every table that has a row."""
+    tables = [leaderboard(summary.boards), comparisons(summary.boards)]
+    tables += [table(summary.done) for table in (ledger, leaks, attacks, health)]
+    return [table for table in (*tables, failures(summary.cells)) if table.rows]
 
 
-def summary(rows: Sequence[CellRecord]) -> TextTable:
-    """One line a cell, with everything that is known of it but its detail."""
-    records = [row.as_columns() for row in rows]
+def all_cells(cells: Sequence[CellRecord]) -> TextTable:
+    """Return one row per cell, with everything that is known of it except its detail."""
+    records = [cell.as_columns() for cell in cells]
     names = tuple(dict.fromkeys(name for record in records for name in record))
     return TextTable("summary", "Every cell", names, tuple(tuple(record.get(name) for name in names) for record in records))
 
 
 def leaderboard(boards: Sequence[Board]) -> TextTable:
-    """One line a place, the problems below each other."""
-    names = list(boards[0].problem) if boards else []
-    header = (*names, "data", "metric", "epsilon accounted", "delta", "rank", "mechanism", "epsilon", "median", "p20", "p80")
-    header += ("no privacy", "mean only", "guarantee")
-    rows = tuple((*_problem(board), *_placed(place)) for board in boards for place in board.places)
-    return TextTable(
-        "leaderboard", "Cells by their median error; without a rank: not private, not proven, or leaking", header, rows
+    """Return one row per place, the problems below each other."""
+    header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "delta", "rank", "mechanism")
+    header += ("epsilon", "median", "p20", "p80", "no privacy", "mean only", "guarantee")
+    rows = tuple(
+        (
+            *_problem(board),
+            place.cell.primary,
+            *(place.accounted, place.delta, place.rank, label(place.cell), place.epsilon),
+            *map(place.cell.error, ("median", "p20", "p80")),
+            *map(place.cell.reference, ("no_privacy", "mean_predictor")),
+            place.cell.guarantee,
+        )
+        for board in boards
+        for place in board.places
     )
-
-
-def _problem(board: Board) -> tuple[str, ...]:
-    return (*board.problem.values(), _data([place.row for place in board.places]))
-
-
-def _data(rows: Sequence[CellRecord]) -> str:
-    """Whether their data was drawn or collected."""
-    return " and ".join(sorted({"synthetic" if row.synthetic else "real" for row in rows}))
-
-
-def _placed(place: Place) -> tuple[Cell, ...]:
-    numbers = (place.utility(), place.utility("p20"), place.utility("p80"))
-    references = (place.reference("no_privacy"), place.reference("mean_predictor"))
-    row = place.row
-    what = (row.primary, place.accounted, place.delta, place.rank, label(row), place.epsilon)
-    return (*what, *numbers, *references, row.guarantee)
+    title = "Cells by their median error; without a rank: not private, not proven, or leaking"
+    return TextTable("leaderboard", title, header, rows)
 
 
 def comparisons(boards: Sequence[Board]) -> TextTable:
-    """Each ranked cell against the best at the same accounted ε, paired over the repeats."""
-    names = list(boards[0].problem) if boards else []
-    header = (*names, "data", "metric", "epsilon accounted", "best", "other", "repeats", "shift", "low", "high", "p (Holm)")
-    header += ("separated", "fewest repeats", "more repeats")
-    rows: list[tuple[Cell, ...]] = []
-    for board in boards:
-        for place in board.places:
-            found = place.comparison
-            if found is not None:
-                what = (place.row.primary, place.accounted, label(found.first), label(found.second), found.repeats)
-                apart = "yes" if found.separated else "no"
-                numbers = (found.shift, _finite(found.low), _finite(found.high), found.corrected)
-                more = found.more_repeats if found.repeats >= found.fewest else None
-                rows.append((*_problem(board), *what, *numbers, apart, found.fewest, more))
-    return TextTable("comparisons", "How much worse than the best at the same accounted epsilon", header, tuple(rows))
+    """Return each ranked cell against the best at the same accounted ε, paired over the repeats."""
+    header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "best", "other", "repeats")
+    header += ("shift", "low", "high", "p (Holm)", "separated", "fewest repeats", "more repeats")
+    rows = tuple(
+        (
+            *_problem(board),
+            place.cell.primary,
+            place.accounted,
+            *(label(found.first), label(found.second), found.repeats),
+            *(found.shift, _finite(found.low), _finite(found.high), found.corrected),
+            "yes" if found.separated else "no",
+            found.fewest,
+            found.more_repeats if found.repeats >= found.fewest else None,
+        )
+        for board in boards
+        for place in board.places
+        if (found := place.comparison) is not None
+    )
+    return TextTable("comparisons", "How much worse than the best at the same accounted epsilon", header, rows)
+
+
+def _problem(board: Board) -> tuple[str, ...]:
+    return (*board.problem.values(), _data([place.cell for place in board.places]))
+
+
+def _data(cells: Iterable[CellRecord]) -> str:
+    return " and ".join(sorted({"synthetic" if cell.synthetic else "real" for cell in cells}))
 
 
 def _finite(value: float) -> float | None:
-    """An interval of too few repeats has no ends."""
+    """Return None for an end of an interval from too few repeats."""
     return value if math.isfinite(value) else None
 
 
-def ledger(rows: Sequence[CellRecord]) -> TextTable:
-    """What each mechanism asked the rows, and at what price: at the smallest and at the largest ε that it was given."""
-    groups: dict[tuple[str, str, str], list[CellRecord]] = {}
-    for row in rows:
-        if row.done:
-            groups.setdefault((label(row), row.params["model"], row.params["dataset"]), []).append(row)
-    asked = ("query", "noise", "scale", "cost", "neighbours", "proven", "proof or reason")
-    header = ("mechanism", "model", "dataset", "data", *asked)
-    lines: list[tuple[Cell, ...]] = []
-    for names, here in groups.items():
-        ends = [min(here, key=lambda row: row.epsilon), max(here, key=lambda row: row.epsilon)]
-        ledgers = [row.detail.ledger for row in ends]
+def ledger(cells: Sequence[CellRecord]) -> TextTable:
+    """Return what each mechanism asked of the rows and at what price, at its smallest and largest ε."""
+    rows: list[tuple[Entry, ...]] = []
+    for names, group in group_by(cells, lambda cell: (label(cell), cell.params["model"], cell.params["dataset"])).items():
+        ledgers = [end(group, key=lambda cell: cell.epsilon).detail.ledger for end in (min, max)]
         neighbours = str(ledgers[0].get("neighbours", ""))
-        for entries in _paired(ledgers):
-            first = entries[0]
-            scale = _range(_scales(entries))
-            cost = _costs([entry.get("cost") or {} for entry in entries])
-            proven = "yes" if all(entry.get("sound") for entry in entries) else "NO"
-            told = (str(first.get("query", "")), _noise(first), scale, cost, NEIGHBOURS.get(neighbours, neighbours), proven)
-            lines.append((*names, _data(here), *told, str(first.get("proof", ""))))
-    return TextTable("ledger", "What was asked of the rows, and what each answer cost", header, tuple(lines))
+        entries = [entry for ledger in ledgers for entry in ledger.get("entries") or []]
+        for (query, noise, proof), same in group_by(entries, _call).items():
+            costs = [entry.get("cost") or {} for entry in same]
+            # a mechanism that draws its own noise claims a price for it; what is revealed without noise has no price
+            law = noise or ("its own" if costs[0].get("kind", "none") != "none" else "none")
+            scales = _range(scale for entry in same for scale in _scales(entry))
+            proven = "yes" if all(entry.get("sound") for entry in same) else "NO"
+            answer = (query or "", law, scales, _price(costs), NEIGHBOURS.get(neighbours, neighbours), proven, proof or "")
+            rows.append((*names, _data(group), *map(str, answer)))
+    header = ("mechanism", "model", "dataset", "data", "query", "noise", "scale", "cost", "neighbours", "proven")
+    return TextTable("ledger", "What was asked of the rows, and what each answer cost", (*header, "proof or reason"), tuple(rows))
 
 
-def _noise(entry: Mapping[str, Any]) -> str:
-    """The law; a mechanism that draws noise of its own claims a price for it, and what is revealed has neither."""
-    drawn = (entry.get("cost") or {}).get("kind", "none") != "none"
-    return str(entry.get("noise") or ("its own" if drawn else "none"))
+def _call(entry: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    return entry.get("query"), entry.get("noise"), entry.get("proof")
 
 
-def _paired(ledgers: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """The same calls of several ledgers together: by their names; calls of one name are one line."""
-    found: dict[tuple[str, Any, Any], list[Mapping[str, Any]]] = {}
-    for one in ledgers:
-        for entry in one.get("entries") or []:
-            found.setdefault((entry.get("query", ""), entry.get("noise"), entry.get("proof")), []).append(entry)
-    return list(found.values())
+def _scales(entry: Mapping[str, Any]) -> list[float | None]:
+    scale = entry.get("scale")
+    return [scale["smallest"], scale["largest"]] if isinstance(scale, Mapping) else [scale]
 
 
-def _scales(entries: Sequence[Mapping[str, Any]]) -> list[float]:
-    values: list[Any] = []
-    for entry in entries:
-        scale = entry.get("scale")
-        values += [scale["smallest"], scale["largest"]] if isinstance(scale, Mapping) else [scale]
-    return [float(value) for value in values if value is not None]
+def _range(values: Iterable[float | None]) -> str:
+    known = [float(value) for value in values if value is not None]
+    ends = [f"{end(known):.4g}" for end in (min, max)] if known else []
+    return " to ".join(dict.fromkeys(ends))
 
 
-def _range(values: Sequence[float]) -> str:
-    low, high = (f"{value:.4g}" for value in (min(values), max(values))) if values else ("", "")
-    return low if low == high else f"{low} to {high}"
-
-
-def _costs(costs: Sequence[Mapping[str, Any]]) -> str:
-    """In the currency in which it was paid: ``pure, ε = 0.1 to 3.2``."""
+def _price(costs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the price in the currency in which it was paid: ``pure, ε = 0.1 to 3.2``."""
     kind = str(costs[0].get("kind", ""))
-    prices = [
-        f"{symbol} = {_range([cost[name] for cost in costs if cost.get(name) is not None])}"
-        for name, symbol in PRICES.items()
-        if any(cost.get(name) for cost in costs)
-    ]
+    prices = [f"{symbol} = {_range(cost.get(name) for cost in costs)}" for name, symbol in PRICES.items() if _any(costs, name)]
     return ", ".join([KINDS.get(kind, kind), *prices])
 
 
-def leaks(rows: Sequence[CellRecord]) -> TextTable:
-    """What reached a result unpaid, and why. Noise without a proof is no leak: it stands in the ledger."""
-    found: dict[tuple[str, str, str], int] = {}
-    for row in rows:
-        for leak in row.leaks if row.done else ():
-            if leak.what != UNPROVEN_NOISE.what:
-                key = (label(row), leak.what, leak.why)
-                found[key] = found.get(key, 0) + 1
-    lines = tuple((*key, count) for key, count in found.items())
-    return TextTable("leaks", "What reached the result without being paid for", ("mechanism", "leak", "why", "cells"), lines)
+def _any(costs: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return any(cost.get(name) for cost in costs)
 
 
-def attacks(rows: Sequence[CellRecord]) -> TextTable:
-    """What each attack found, what can be guessed without the release, and the cap."""
-    attacked = [row for row in rows if row.done and row.params["attack"] != "none"]
-    columns = attack_columns(attacked)
-    header = ("attack", "model", "dataset", "data", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
-    lines = tuple(
+def leaks(cells: Sequence[CellRecord]) -> TextTable:
+    """Return what reached a result without being paid for, and why. Noise without a proof is in the ledger instead."""
+    pairs = [(label(cell), leak) for cell in cells for leak in cell.leaks if leak.what != UNPROVEN_NOISE.what]
+    rows = tuple((name, leak.what, leak.why, len(same)) for (name, leak), same in group_by(pairs, lambda pair: pair).items())
+    return TextTable("leaks", "What reached the result without being paid for", ("mechanism", "leak", "why", "cells"), rows)
+
+
+def attacks(cells: Sequence[CellRecord]) -> TextTable:
+    """Return what each attack gained, what can be guessed without the release, and the cap."""
+    columns = attack_columns(cells)
+    rows = tuple(
         (
-            *(row.params[key] for key in ("attack", "model", "dataset")),
-            _data([row]),
-            label(row),
-            row.params["epsilon"],
-            row.metrics.get("privacy/epsilon_accounted"),
-            *(row.metrics.get(metric) for metric in columns.values()),
-            row.guarantee,
+            *(cell.params[key] for key in ("attack", "model", "dataset")),
+            _data([cell]),
+            label(cell),
+            cell.params["epsilon"],
+            cell.metrics.get("privacy/epsilon_accounted"),
+            *map(cell.metrics.get, columns.values()),
+            cell.guarantee,
         )
-        for row in attacked
-        if columns
+        for cell in cells
+        if cell.attacked and columns
     )
-    return TextTable("attacks", "What the attacks found", header, lines)
+    header = ("attack", "model", "dataset", "data", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
+    return TextTable("attacks", "What the attacks gained", header, rows)
 
 
-def health(rows: Sequence[CellRecord]) -> TextTable:
-    """What did not go as it should: the smallest and the largest number over a mechanism's cells, where it is not zero."""
-    found: dict[tuple[str, str, str, str], list[float]] = {}
-    for row in rows:
-        for name, value in row.metrics.items():
-            if name.startswith("health/"):
-                key = (row.params["mechanism"], row.params["model"], _data([row]), name.removeprefix("health/"))
-                found.setdefault(key, []).append(value)
-    lines = tuple(
-        (*key, min(values), max(values), sum(value != 0 for value in values), len(values))
-        for key, values in found.items()
-        if any(values)
-    )
+def attack_columns(cells: Sequence[CellRecord]) -> dict[str, str]:
+    """Return the metrics of an attack by the columns they fill: its advantage, that of each control that has one, the cap.
+
+    They are means, since a cap limits an expectation. If the cap limits a gap, the gap has a column too.
+    """
+    names = dict.fromkeys(name for cell in cells for name in cell.metrics if name.startswith("attack/"))
+    if "attack/advantage_mean" not in names:
+        return {}
+    columns = {"advantage": "attack/advantage_mean"}
+    for name in names:
+        owner, _, metric = name.removeprefix("attack/").rpartition("/")
+        if owner.startswith("control/") and metric == "advantage_mean" and any(cell.metrics.get(name) for cell in cells):
+            columns[owner.removeprefix("control/")] = name
+    gap = {"train - test": "attack/gap_mean"} if "attack/gap_mean" in names else {}
+    return {**columns, **gap, "cap": "attack/cap"}
+
+
+def health(cells: Sequence[CellRecord]) -> TextTable:
+    """Return the range of each health metric over a mechanism's cells, where it is not zero."""
+    rows = []
+    for (mechanism, model, data), group in group_by(cells, _owner).items():
+        for name in dict.fromkeys(name for cell in group for name in cell.metrics if name.startswith("health/")):
+            values = [cell.metrics[name] for cell in group if name in cell.metrics]
+            if any(values):
+                counts = (sum(value != 0 for value in values), len(values))
+                rows.append((mechanism, model, data, name.removeprefix("health/"), min(values), max(values), *counts))
     header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
-    return TextTable("health", "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on", header, lines)
+    title = "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on"
+    return TextTable("health", title, header, tuple(rows))
 
 
-def failures(rows: Sequence[CellRecord]) -> TextTable:
-    """The cells that failed or were pruned, by their reason."""
-    found: dict[tuple[str, str], list[CellRecord]] = {}
-    for row in rows:
-        if not row.done:
-            found.setdefault((row.state, row.reason), []).append(row)
-    lines = tuple((state, len(cells), _named(cells), reason) for (state, reason), cells in sorted(found.items(), key=_first))
-    return TextTable("failures", "Cells that failed, and cells that make no sense", ("state", "cells", "which", "reason"), lines)
+def _owner(cell: CellRecord) -> tuple[str, str, str]:
+    return cell.params["mechanism"], cell.params["model"], _data([cell])
 
 
-def _first(item: tuple[tuple[str, str], list[CellRecord]]) -> str:
-    return item[0][0]
+def failures(cells: Sequence[CellRecord]) -> TextTable:
+    """Return the cells that failed or were pruned, by their reason."""
+    groups = group_by((cell for cell in cells if not cell.done), lambda cell: (cell.state, cell.reason))
+    rows = tuple(
+        (state, len(group), listed((_cell_name(cell) for cell in group), most=4), reason)
+        for (state, reason), group in sorted(groups.items(), key=lambda item: item[0][0])
+    )
+    return TextTable("failures", "Cells that failed, and cells that make no sense", ("state", "cells", "which", "reason"), rows)
 
 
-def _named(rows: Sequence[CellRecord]) -> str:
-    names = list(dict.fromkeys(f"{label(row)} {row.params['model']} {row.params['dataset']}" for row in rows))
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+def _cell_name(cell: CellRecord) -> str:
+    return f"{label(cell)} {cell.params['model']} {cell.params['dataset']}"

@@ -1,4 +1,4 @@
-"""The table that a sweep prints: error with its band, the references, ε, what an attack found, the standing of the guarantee."""
+"""The table that a sweep prints: errors, references, ε, what an attack gained, and the standing of each guarantee."""
 
 from __future__ import annotations
 
@@ -11,129 +11,94 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params
-from dpbench.report.answer import answer
-from dpbench.report.release_price import bill_of, short
-from dpbench.report.remarks import clipped_targets, leak_sentences, missing_weights
+from dpbench.report.labels import on_scaled_target
+from dpbench.report.summary import SweepSummary
+from dpbench.report.tables import attack_columns
+from dpbench.report.warning_texts import health_sentences, leak_sentences
+from dpbench.report.wording import group_by, number, plural
 
-LONGEST = 60
-PIPED = 120
-ANSWERS = 6
-REFERENCES = ("no_privacy", "mean_predictor")
-IN_TARGET_UNITS = ("mae", "mse", "rmse")
+MAX_ROWS = 60
+PIPED_WIDTH = 120
+REFERENCES = {"no privacy": "no_privacy", "mean only": "mean_predictor"}
 
 
-def print_table(rows: Sequence[CellRecord], stream: TextIO | None = None) -> None:
-    """One table for each model and dataset, failures and pruned cells below."""
+def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
+    """Print one table for each model, dataset and attack; then the answer, warnings, failures and pruned cells."""
     out = stream or sys.stdout
-    done = [row for row in rows if row.done]
-    places = {place: [row for row in done if _place(row) == place] for place in dict.fromkeys(_place(row) for row in done)}
-    tables = [_table(here, *place) for place, here in places.items()]
-    if out.isatty() and _needed(out, tables) > Console(file=out).width:
-        tables = [_table(here, *place, references=False) for place, here in places.items()]
-    console = _console(out, tables)
-    for table, here in zip(tables, places.values(), strict=True):
+    groups = list(group_by(summary.done, lambda cell: tuple(cell.params[key] for key in ("model", "dataset", "attack"))).values())
+    tables = [_table(cells) for cells in groups]
+    usual = Console(file=out).width if out.isatty() else PIPED_WIDTH
+    if out.isatty() and _width(tables) > usual:
+        tables = [_table(cells, references=False) for cells in groups]
+    # as wide as the widest table, so that no number and no guarantee is ever cut; a narrower terminal wraps
+    console = Console(file=out, width=max(usual, _width(tables)), highlight=False)
+    for table, cells in zip(tables, groups, strict=True):
         console.print(table)
-        if len(here) > LONGEST:
-            console.print(f"… and {len(here) - LONGEST} more cells: all of them are in MLflow.")
-    for sentence in [*answer(rows)[:ANSWERS], *missing_weights(done), *clipped_targets(done)]:
+        if len(cells) > MAX_ROWS:
+            console.print(f"… and {plural(len(cells) - MAX_ROWS, 'more cell')}: all of them are in MLflow.")
+    sentences = [*summary.headlines, *health_sentences(summary.done), *leak_sentences(summary.done)] if summary.done else []
+    sentences += [summary.price.sentence] if summary.price else []
+    unfinished = [cell for cell in summary.cells if not cell.done]
+    for (state, reason), cells in sorted(group_by(unfinished, lambda cell: (cell.state, cell.reason)).items(), key=_state):
+        sentences.append(f"{state.upper()} ({plural(len(cells), 'cell')}): {reason}")
+    for sentence in sentences:
         console.print(sentence, markup=False)
-    for sentence in leak_sentences(rows):
-        console.print(sentence, markup=False)
-    if found := bill_of(rows):
-        console.print(short(found), markup=False)
-    for state in ("failed", "pruned"):
-        some = [row for row in rows if row.state == state]
-        reasons = dict.fromkeys(row.reason for row in some)
-        for reason in reasons:
-            cells = [row for row in some if row.reason == reason]
-            console.print(f"{state.upper()} ({len(cells)} cell{'s' * (len(cells) > 1)}): {reason}", markup=False)
 
 
-def _place(row: CellRecord) -> tuple[str, str, str]:
-    return row.params["model"], row.params["dataset"], row.params["attack"]
+def _state(group: tuple[tuple[str, str], Sequence[CellRecord]]) -> str:
+    return group[0][0]
 
 
-def _console(out: TextIO, tables: Sequence[Table]) -> Console:
-    """As wide as the widest table needs, so that no number and no guarantee is ever cut; a terminal that is narrower wraps."""
-    usual = Console(file=out).width if out.isatty() else PIPED
-    return Console(file=out, width=max(usual, _needed(out, tables)), highlight=False)
+def _width(tables: Sequence[Table]) -> int:
+    return max((Console(width=10_000).measure(table).maximum for table in tables), default=0)
 
 
-def _needed(out: TextIO, tables: Sequence[Table]) -> int:
-    wide = Console(file=out, width=10_000)
-    return max((wide.measure(table).maximum for table in tables), default=0)
+def _table(cells: Sequence[CellRecord], *, references: bool = True) -> Table:
+    """Return the table of one model and dataset.
 
-
-def _table(rows: Sequence[CellRecord], model: str, dataset: str, attack: str, *, references: bool = True) -> Table:
-    """Without the references' columns it fits a terminal of 80: they are the same in every row, and go into the title."""
-    first = rows[0]
-    primary = first.primary
-    synthetic = ", SYNTHETIC data" if first.synthetic else ""
-    attacked = f", attack {attack}" if attack != "none" else ""
-    unit = " on the scaled target" if primary in IN_TARGET_UNITS else ""
-    title = f"{model} on {dataset}{synthetic}{attacked}: {primary}{unit}"
-    title += "" if "splits" in distinguishing_params(rows) else f", {first.params['splits']}"
-    title += "" if references else f"\n{_references(first)}"
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
-    swept = distinguishing_params(rows)
+    ``references=False`` moves the references, which are the same in every row, to the title: it then fits a terminal of 80.
+    """
+    swept, attack = distinguishing_params(cells), attack_columns(cells)
+    table = Table(title=_title(cells, references), title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
     for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept)):
         table.add_column(name, no_wrap=True)
-    beside = ("no privacy", "mean only") if references else ()
-    for name in ("ε", "median", "20-80 %", *beside, "ε accounted"):
-        table.add_column(name, justify="right", no_wrap=True)
-    found = attack_columns(rows)
-    for name in found:
+    for name in ("ε", "median", "20-80 %", *(REFERENCES if references else ()), "ε accounted", *attack):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee", no_wrap=True)
-    for row in rows[:LONGEST]:
-        low, high = row.metric(f"utility/{primary}", "p20"), row.metric(f"utility/{primary}", "p80")
-        accounted = row.metrics.get("privacy/epsilon_accounted")
+    for cell in cells[:MAX_ROWS]:
+        measured = [cell.metrics.get(metric) for metric in attack.values()]
         table.add_row(
-            row.params["mechanism"],
-            *(Text(row.params.get(name, "")) for name in swept),  # a text, so that brackets are no mark-up
-            row.params["epsilon"],
-            _number(row.metric(f"utility/{primary}")),
-            f"{_number(low)} - {_number(high)}",
-            *([_number(row.metric(f"reference/{name}/{primary}")) for name in REFERENCES] if references else []),
-            _accounted(row, accounted),
-            *(_rounded(row.metrics.get(metric)) for metric in found.values()),
-            row.guarantee,
+            cell.params["mechanism"],
+            *(Text(cell.params.get(name, "")) for name in swept),  # as Text, rich takes no bracket for markup
+            cell.params["epsilon"],
+            *error_texts(cell),
+            *([number(cell.reference(name)) for name in REFERENCES.values()] if references else []),
+            accounted_text(cell),
+            *("none" if value is None else f"{value:.3f}" for value in measured),
+            cell.guarantee,
         )
     return table
 
 
-def _references(row: CellRecord) -> str:
-    no_privacy, mean = (_number(row.metric(f"reference/{name}/{row.primary}")) for name in REFERENCES)
-    return f"no privacy {no_privacy}, mean only {mean}"
+def _title(cells: Sequence[CellRecord], references: bool) -> str:
+    first = cells[0]
+    synthetic = ", SYNTHETIC data" if first.synthetic else ""
+    attacked = f", attack {first.params['attack']}" if first.attacked else ""
+    unit = " on the scaled target" if on_scaled_target(first.primary) else ""
+    splits = "" if "splits" in distinguishing_params(cells) else f", {first.params['splits']}"
+    levels = ", ".join(f"{name} {number(first.reference(key))}" for name, key in REFERENCES.items())
+    title = f"{first.params['model']} on {first.params['dataset']}{synthetic}{attacked}: {first.primary}{unit}{splits}"
+    return title + ("" if references else f"\n{levels}")
 
 
-def _accounted(row: CellRecord, epsilon: float | None) -> str:
-    """In brackets where the ledger's number is a claim: unproven noise, or a leak that it does not count."""
+def error_texts(cell: CellRecord) -> tuple[str, str]:
+    """Return the median error, and the band that holds the middle 60 % of the runs."""
+    return number(cell.error()), f"{number(cell.error('p20'))} - {number(cell.error('p80'))}"
+
+
+def accounted_text(cell: CellRecord) -> str:
+    """Return the accounted ε, in brackets if it is only a claim: unproven noise, or a leak that it does not count."""
+    epsilon = cell.metrics.get("privacy/epsilon_accounted")
     if epsilon is None:
         return "infinite"
-    return f"{epsilon:.4g}" if row.ranked else f"({epsilon:.4g})"
-
-
-def attack_columns(rows: Sequence[CellRecord]) -> dict[str, str]:
-    """The attack's columns: its advantage, that of every control that has one, and what the cap is about beside the cap.
-
-    Means, since a cap limits an expectation. Nothing where nothing was attacked.
-    """
-    names = list(dict.fromkeys(name for row in rows for name in row.metrics if name.startswith("attack/")))
-    if "attack/advantage_mean" not in names:
-        return {}
-    columns = {"advantage": "attack/advantage_mean"}
-    for name in names:
-        control, _, metric = name.removeprefix("attack/control/").partition("/")
-        if name.startswith("attack/control/") and metric == "advantage_mean" and any(row.metrics.get(name) for row in rows):
-            columns[control] = name
-    gap = {"train - test": "attack/gap_mean"} if "attack/gap_mean" in names else {}
-    return {**columns, **gap, "cap": "attack/cap"}
-
-
-def _rounded(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3f}"
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:#.4g}"
+    return f"{epsilon:.4g}" if cell.ranked else f"({epsilon:.4g})"

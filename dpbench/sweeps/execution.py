@@ -27,8 +27,8 @@ from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.registry.lookup import registry
 from dpbench.report.note import note
-from dpbench.report.release_price import recorded
-from dpbench.report.write_report import write_report
+from dpbench.report.report_files import write_report
+from dpbench.report.summary import SweepSummary
 from dpbench.sweeps.engines import Engine, WorkerDied, engine_named, run
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.tracking.run_writer import Ending, Writer
@@ -56,11 +56,15 @@ class Tracking:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a plan: a row a cell, in the order of the command."""
+    """What came of a plan: the record of every cell, in the order of the command."""
 
-    cells: tuple[CellRecord, ...]
+    summary: SweepSummary
     store: str = ""
     """The store's address, as it may be printed."""
+
+    @property
+    def cells(self) -> tuple[CellRecord, ...]:
+        return self.summary.cells
 
     @property
     def exit_code(self) -> int:
@@ -105,13 +109,13 @@ def execute(
             if parent:
                 writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
             raise
-        cells = tuple(records_of(plan, records, found))
+        summary = SweepSummary(replace(record, cells=tuple(records_of(plan, records, found)), run_id=parent or ""))
         with _whole(store):
             view = save_view(store)
             if parent:
                 pages = links(store.experiment_id, parent, view, "report/report.html")
-                _close(writer, replace(record, cells=cells, run_id=parent), pages)
-        return Outcome(cells, store.shown)
+                _close(writer, summary, pages)
+        return Outcome(summary, store.shown)
 
 
 @contextmanager
@@ -215,14 +219,14 @@ def _title(plan: SweepPlan, preset: Preset | None) -> str:
     return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {counted}"
 
 
-def _close(writer: Writer, sweep: SweepRecord, pages: str) -> None:
+def _close(writer: Writer, summary: SweepSummary, pages: str) -> None:
     """The parent's note and artifacts: the report, the plan, all records."""
     import pandas
 
-    cells = sweep.cells
+    sweep, cells = summary.sweep, summary.cells
     with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
         folder = Path(name)
-        figure = write_report(sweep, folder / "report")
+        figure = write_report(summary, folder / "report")
         pandas.DataFrame([cell.as_columns() for cell in cells]).to_parquet(folder / RECORDS, index=False)
         (folder / REQUEST).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
         with (folder / "plan.csv").open("w", newline="", encoding="utf-8") as file:
@@ -231,7 +235,7 @@ def _close(writer: Writer, sweep: SweepRecord, pages: str) -> None:
             out.writerow(["state", "why", *names])
             out.writerows([cell.state, cell.reason, *(cell.params.get(key, "") for key in names)] for cell in cells)
         ended: Ending = "FAILED" if any(cell.state == "failed" for cell in cells) else "FINISHED"
-        writer.close_sweep(sweep.run_id, ended, f"{pages}\n\n{note(sweep, figure)}", folder, recorded(cells))
+        writer.close_sweep(sweep.run_id, ended, f"{pages}\n\n{note(summary, figure)}", folder, summary.metrics)
 
 
 class _Progress:

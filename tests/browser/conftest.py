@@ -214,8 +214,8 @@ def report(swept: Path) -> Path:
 @pytest.fixture(scope="session")
 def first_words(recorded: Recorded) -> str:
     """How the answer begins, as any page shows it."""
-    from dpbench.report.answer import answer
+    from dpbench.report.summary import SweepSummary
 
     with suppress(IndexError):
-        return " ".join(answer(recorded.sweep.rows)[0].split()[:12])
+        return " ".join(SweepSummary(recorded.sweep).answer[0].split()[:12])
     raise AssertionError("the sweep has no answer")

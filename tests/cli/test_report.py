@@ -66,7 +66,7 @@ def test_somebody_else_s_folder_is_not_written_to(tmp_path: Path, capsys: Captur
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "report.html").write_text("<html>ten years of work</html>")
     assert main(["report", "--out", "thesis"]) == 2
-    assert "holds files and no report of dpbench" in capsys.readouterr().err
+    assert "has files but no report" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["report.html"]
     (tmp_path / "file").write_text("")
     assert main(["report", "--out", "file"]) == 2
@@ -87,7 +87,7 @@ def test_a_person_s_file_with_the_name_of_a_new_one_is_not_replaced(home: Path, 
     (out / "comparisons.csv").write_text("mine")
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert main(["report"]) == 2
-    assert "have the names of this one's: comparisons.csv. Move them" in capsys.readouterr().err
+    assert "has files of the same names as this report's, which no report wrote: comparisons.csv. Move them" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
@@ -114,7 +114,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpbench.report.output_folder.write_report", interrupted)
+    monkeypatch.setattr("dpbench.report.report_files.write_report", interrupted)
     assert main(["report"]) == 130
     assert "Interrupted" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from dpbench.base.errors import Refused
-from dpbench.base.options import option
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.figure_spec import FigureSpec
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.figures import naming, scales, style
+from dpbench.report import labels as naming
+from dpbench.report.figures import scales, style
 from dpbench.report.figures.draw import draw
 from dpbench.report.figures.pictures import pictures
 from dpbench.report.figures.subject import MOST_CURVES, CaptionedFigure
@@ -140,7 +139,7 @@ class TestErrorAgainstEpsilon:
         assert "error_vs_epsilon" not in found
         (axes,) = found["error_vs_n"].figure.axes
         assert [x for x, _, _ in marks(axes, BLUE)] == [10, 100, 1000]
-        assert axes.get_xlabel() == "rows"
+        assert axes.get_xlabel() == "n"
 
     def test_a_mechanism_keeps_its_colour_in_every_figure(self) -> None:
         rows = [*grid("fm", "dpba"), *grid("fm", "dpba", params={"dataset": "other"})]
@@ -220,7 +219,7 @@ class TestGeneralFigures:
     def test_ranks_need_several_datasets(self) -> None:
         assert "ranks" not in drawn(grid("fm", "dpba"))
         caption = drawn([*grid("fm", "dpba"), *grid("fm", "dpba", params={"dataset": "other"})])["ranks"].caption
-        assert "over wine, other" in caption
+        assert "over wine and other" in caption
         assert "too few datasets" in caption
 
     def test_ranks_say_in_the_picture_which_datasets_are_synthetic_and_that_there_is_no_critical_difference(self) -> None:
@@ -477,34 +476,19 @@ class TestFiles:
 
 def test_short_names_never_agree() -> None:
     names = ["m (a=x, b=y)", "m (a=x, c=y)"]
-    assert list(naming.short(names).values()) == names
-    assert naming.short([names[0], "m (a=x)", "m"]) == {names[0]: "m: x, y", "m (a=x)": "m (a=x)", "m": "m"}
+    assert list(naming.shortened(names).values()) == names
+    assert naming.shortened([names[0], "m (a=x)", "m"]) == {names[0]: "m: x, y", "m (a=x)": "m (a=x)", "m": "m"}
 
 
-def test_an_option_on_an_axis_goes_by_its_help_where_that_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    @dataclass(frozen=True)
-    class Known:
-        share: float = option(0.5, help="the quadratic coefficients' share of ε")
-        long: float = option(0.5, help="words " * 20)
-        bare: float = 0.5
-
-    class Registry:
-        def get(self, kind: str, name: str) -> type:
-            if (kind, name) != ("mechanism", "fm"):
-                raise Refused("unknown")
-            return Known
-
-    monkeypatch.setattr(naming, "registry", Registry)
-    options = {f"mechanism.{name}": "1" for name in ("share", "long", "bare", "gone_option")}
-    rows = [cell("fm", 0.5, params=options), cell("dpba", 0.5)]
-    assert naming.along("mechanism.share", rows) == "share: the quadratic coefficients' share of ε"
-    assert naming.along("mechanism.share", [*rows, cell("dpba", 0.5, params=options)]) == "share", "two that differ"
-    assert [naming.along(f"mechanism.{name}", rows) for name in ("long", "bare", "gone_option")] == [
+def test_an_option_is_named_with_its_help_text_if_that_is_short() -> None:
+    help_texts = {"mechanism.share": "the quadratic coefficients' share of ε", "mechanism.long": "words " * 20}
+    assert naming.label_of("mechanism.share", help_texts) == "share: the quadratic coefficients' share of ε"
+    assert [naming.label_of(f"mechanism.{name}", help_texts) for name in ("long", "bare", "other_option")] == [
         "long",
         "bare",
-        "gone option",
+        "other option",
     ]
-    assert [naming.along(name, rows) for name in ("epsilon", "dataset.n")] == ["ε", "rows"]
+    assert naming.label_of("epsilon", {"epsilon": "the budget"}) == "ε"
 
 
 def test_no_tick_label_leaves_the_figure() -> None:
@@ -521,8 +505,8 @@ def test_no_tick_label_leaves_the_figure() -> None:
 
 
 def test_names_on_axes_are_words() -> None:
-    assert naming.axis("utility/mse") == "mean square error (scaled target)"
-    assert naming.axis("dataset.sample_rate") == "share of the rows used"
-    assert naming.axis("utility/excess_rmse").endswith("less the non-private fit's")
-    assert naming.axis("health/odd_event") == "odd event"
+    assert naming.label_of("utility/mse") == "mean square error (scaled target)"
+    assert naming.label_of("dataset.sample_rate") == "share of the rows used"
+    assert naming.label_of("utility/excess_rmse").endswith("minus the non-private fit's")
+    assert naming.label_of("health/odd_event") == "odd event"
     assert naming.reference("attack/control/some_guess/advantage") == "control: some guess"

@@ -18,12 +18,13 @@ import pytest
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report import write_report as writing
+from dpbench.report import report_files
+from dpbench.report.answer import short_answer
 from dpbench.report.figures.draw import SavedFigure
 from dpbench.report.leaderboards import boards
-from dpbench.report.sentences import in_short
-from dpbench.report.table_formats import TextTable, escaped
-from dpbench.report.write_report import write_report
+from dpbench.report.report_files import write_report as write_report_of
+from dpbench.report.summary import SweepSummary
+from dpbench.report.text_table import TextTable, escaped
 
 HOSTILE = '<script>alert("a&b")</script>'
 COMMAND = "python -m dpbench -m mechanism=good,<b>bad</b>"
@@ -119,7 +120,11 @@ def sweep(make: Make) -> SweepRecord:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures have tests of their own."""
-    monkeypatch.setattr(writing, "draw", lambda sweep, folder: ())
+    monkeypatch.setattr(report_files, "draw", lambda sweep, folder: ())
+
+
+def write_report(sweep: SweepRecord, folder: Path) -> str | None:
+    return write_report_of(SweepSummary(sweep), folder)
 
 
 def page_of(sweep: SweepRecord, folder: Path) -> Page:
@@ -169,7 +174,7 @@ def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monk
         (folder / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8) + (400).to_bytes(4, "big") + (200).to_bytes(4, "big"))
         return (SavedFigure("one", "The first", f'"quoted" {HOSTILE}'),)
 
-    monkeypatch.setattr(writing, "draw", draw)
+    monkeypatch.setattr(report_files, "draw", draw)
     assert write_report(sweep, tmp_path) == "one.png"
     page = Page((tmp_path / "report.html").read_text())
     (image,) = page.all("img")
@@ -218,7 +223,7 @@ def test_only_what_is_private_proven_and_tight_is_ranked(sweep: SweepRecord, tmp
 def test_it_says_what_is_not_private_and_why(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     text = page_of(sweep, tmp_path).text
     assert "NOT PRIVATE: open" in text
-    assert "Not private means not private" in text
+    assert "No ε covers these results" in text
     assert "LEAKS: leaky" in text
     assert "UNPROVEN: claimed" in text
     assert "sound: good and fair" in text
@@ -278,9 +283,9 @@ def test_many_problems_are_summed_up_in_three_sentences(make: Make) -> None:
         return [make(name, error, params={"dataset": dataset}) for name, error in (("good", 0.2), ("fair", 0.3))]
 
     rows = [row for number in range(5) for row in at(f"d{number}")]
-    sentences = in_short(SweepRecord(tuple(rows), COMMAND), boards(rows), ["one"] * 5)
+    sentences = short_answer(rows, boards(rows), ["one"] * 5)
     assert len(sentences) == 3
-    assert "good in all 5 comparisons (always told apart from all others by a test)" in sentences[0]
+    assert "good in all 5 comparisons (always separated from all others by a test)" in sentences[0]
     assert "25 % at ε = 0.8" in sentences[1]
     assert "All 10 cells are private" in sentences[2]
 
@@ -314,13 +319,13 @@ def test_a_sweep_without_results_says_so_and_nothing_else(make: Make, tmp_path: 
     assert f"Nothing ran, so nothing can be said: 1 cell {state}." in page.text
     assert "it makes no sense" in page.text
     assert len(page.tables) == 1
-    for word in ("proof", "These numbers", "Leaderboard", "What is private", "Ranked by"):
+    for word in ("proof", "These errors", "Leaderboard", "What is private", "Ranked by"):
         assert word not in page.text, word
 
 
 def test_a_guarantee_at_a_delta_is_not_called_pure(make: Make, tmp_path: Path, undrawn: None) -> None:
     pure, at_delta = make("good", 0.2), make("fair", 0.3, metrics={"privacy/delta": 1e-6})
-    factor, besides = "no release gets likelier by more than a factor of e^ε", "a probability above e^ε times its own plus δ"
+    factor, besides = "no release becomes more likely by more than a factor of e^ε", "at most e^ε times what it was, plus δ"
     for rows, promised in (((pure,), (True, False)), ((at_delta,), (False, True)), ((pure, at_delta), (True, True))):
         text = page_of(SweepRecord(rows, COMMAND), tmp_path).text
         assert (factor in text, besides in text) == promised
@@ -336,7 +341,7 @@ def test_a_changed_preset_is_not_presented_as_its_paper_s(make: Make, tmp_path: 
     for command, changed in (("-m experiment=a/b engine=serial", False), ("-m experiment=a/b epsilon=7,8 'dataset=a b'", True)):
         text = page_of(SweepRecord((make("good", 0.2),), command, tuple(shlex.split(command)[1:]), preset), tmp_path).text
         assert (
-            "Not the paper's figure. The preset was changed on the command line: epsilon=7,8 , dataset=a b ." in text
+            "Not the paper's figure. The preset was changed on the command line: epsilon=7,8 and dataset=a b ." in text
         ) == changed
         assert ("A paper, Figure 1, changed" in text) == changed
         assert ("rrors of everything" in text) != changed
@@ -359,7 +364,7 @@ def test_a_mechanism_with_ranked_and_other_cells_is_named_with_what_tells_them_a
 def test_only_problems_with_a_ranked_place_are_counted(make: Make) -> None:
     rows = [make(name, 0.2, params={"dataset": data}) for data in ("a", "b", "c") for name in ("good", "fair")]
     rows += [make("open", 0.1, ranked=False, params={"dataset": "d"})]
-    assert "25 % at ε = 0.8 (median over 3 problems)" in in_short(SweepRecord(tuple(rows), COMMAND), boards(rows), ["one"] * 4)[1]
+    assert "25 % at ε = 0.8 (median over 3 problems)" in short_answer(rows, boards(rows), ["one"] * 4)[1]
 
 
 def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(
@@ -368,7 +373,7 @@ def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(
     monkeypatch.setattr(sys.modules[__name__], "REPEATS", 1)
     text = page_of(SweepRecord((make("good", 0.2), make("fair", 0.3)), COMMAND), tmp_path).text
     assert "no: 1 repeat, at least 6 are needed" in text
-    assert "more repeats" not in text.partition("told apart")[2]
+    assert "more repeats" not in text.partition("separated")[2]
     (line,) = csv_of(tmp_path / "comparisons.csv")
     assert (line["repeats"], line["fewest repeats"], line["more repeats"]) == ("1", "6", "")
 

@@ -9,9 +9,11 @@ import pytest
 
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.note import SIMULATED, note
-from dpbench.report.release_price import bill_of, recorded
+from dpbench.report.note import note as note_of
+from dpbench.report.release_price import release_price
+from dpbench.report.summary import SweepSummary
 from dpbench.report.terminal_table import print_table
+from dpbench.report.warning_texts import SIMULATED_NOISE
 
 
 def cell(mechanism: str = "fm", epsilon: float = 0.8, delta: float = 0.0, params: Any = (), **tags: str) -> CellRecord:
@@ -34,15 +36,23 @@ def cell(mechanism: str = "fm", epsilon: float = 0.8, delta: float = 0.0, params
 
 def printed(*rows: CellRecord) -> str:
     out = io.StringIO()
-    print_table(rows, out)
+    print_table(SweepSummary(SweepRecord(rows, "c")), out)
     return " ".join(out.getvalue().split())
+
+
+def note(sweep: SweepRecord, figure: str | None) -> str:
+    return note_of(SweepSummary(sweep), figure)
+
+
+def recorded(cells: Any) -> Any:
+    return SweepSummary(SweepRecord(tuple(cells), "c")).metrics
 
 
 CELLS = (cell("fm", 0.1), cell("fm", 0.8), cell("dpba", 3.2), cell("no_privacy", 0.8, private="false", sound="false"))
 
 
 def test_the_bill_counts_private_cells_once_each() -> None:
-    found = bill_of([*CELLS, cell("fm", 0.8, params={"attack": "membership"}.items())])
+    found = release_price([*CELLS, cell("fm", 0.8, params={"attack": "membership"}.items())])
     assert found is not None
     assert found.cells == 3
     assert found.naive.epsilon == pytest.approx(4.1)
@@ -54,17 +64,17 @@ def test_tables_are_not_added_up_and_a_bound_is_never_rounded_down() -> None:
     """Rows of another table are other persons' rows."""
     rows = [cell(epsilon=epsilon, params={"dataset": name}.items()) for name in ("a", "b") for epsilon in (0.5, 2.0)]
     dear = cell(epsilon=1442.4, params={"dataset": "b"}.items())
-    found = bill_of([*rows, dear])
+    found = release_price([*rows, dear])
     assert found is not None
     assert (found.cells, found.naive.epsilon) == (3, pytest.approx(1444.9))
-    assert "these 3 private cells on b, the dearest of 2 tables: ε = 1445 if all" in printed(*rows, dear)
+    assert "these 3 private cells on b, the most expensive of 2 tables: ε = 1445 if all" in printed(*rows, dear)
     assert "ε = 1445 if all" in printed(*(row for row in [*rows, dear] if row.params["dataset"] == "b"))
     assert "ε = 1443 if all" in printed(cell(epsilon=1442.01), cell(epsilon=0.1)), "1442.11 would be 1442"
 
 
 def test_where_there_is_no_choice_there_is_no_bill() -> None:
     for rows in ([], [CELLS[0]], [CELLS[0], CELLS[3]]):
-        assert bill_of(rows) is None
+        assert release_price(rows) is None
         assert recorded(rows) == {}
         assert "Releasing the best" not in printed(*rows)
         assert "releasing the best" not in note(SweepRecord(tuple(rows), "c"), None)
@@ -73,13 +83,13 @@ def test_where_there_is_no_choice_there_is_no_bill() -> None:
 def test_the_table_and_the_note_say_what_the_best_would_cost_and_what_no_epsilon_covers() -> None:
     text = printed(*CELLS)
     assert "Releasing the best of these 3 private cells: ε = 4.1 if all are released, ε = 9.6 by private selection" in text
-    assert "bounded by no finite ε" in text
+    assert "choosing by these errors has no finite privacy cost" in text
     text = note(SweepRecord(tuple(CELLS), "c"), None)
     assert "To fit each of the 3 private cells once on the same rows and publish them all: ε = 4.1, the sum." in text
     assert "ε = 9.6 (Papernot and Steinke 2022)" in text
-    assert "bounded by no finite ε" in text
-    assert SIMULATED in text
-    assert SIMULATED not in note(SweepRecord((cell(noise="secure"),), "c"), None)
+    assert "choosing by these errors has no finite privacy cost" in text
+    assert SIMULATED_NOISE in text
+    assert SIMULATED_NOISE not in note(SweepRecord((cell(noise="secure"),), "c"), None)
 
 
 def test_a_delta_is_part_of_the_price() -> None:

@@ -14,9 +14,10 @@ import pytest
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.answer import answer
-from dpbench.report.note import METRICS_NOTE, note
-from dpbench.report.terminal_table import LONGEST, print_table
+from dpbench.report.note import note as note_of
+from dpbench.report.summary import SweepSummary
+from dpbench.report.terminal_table import MAX_ROWS, print_table
+from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE
 
 Make = Callable[..., CellRecord]
 
@@ -72,9 +73,17 @@ def public(make: Make) -> CellRecord:
     return make("no_privacy", 0.0101, tags=tags, without=["privacy/epsilon_accounted"])
 
 
+def answer(rows: Sequence[CellRecord]) -> list[str]:
+    return SweepSummary(SweepRecord(tuple(rows), "command")).answer
+
+
+def note(sweep: SweepRecord, figure: str | None) -> str:
+    return note_of(SweepSummary(sweep), figure)
+
+
 def printed(rows: Sequence[CellRecord]) -> str:
     out = io.StringIO()
-    print_table(rows, out)
+    print_table(SweepSummary(SweepRecord(tuple(rows), "command")), out)
     return out.getvalue()
 
 
@@ -176,8 +185,8 @@ class TestTable:
         assert [line[0] for line in body(text)] == ["fm"]
 
     def test_a_long_table_is_cut_and_says_so(self, make: Make) -> None:
-        text = printed([make("fm", 0.2, 0.1 * (index + 1)) for index in range(LONGEST + 7)])
-        assert len(body(text)) == LONGEST
+        text = printed([make("fm", 0.2, 0.1 * (index + 1)) for index in range(MAX_ROWS + 7)])
+        assert len(body(text)) == MAX_ROWS
         assert "7 more cells" in text
 
     def test_an_attack_shows_its_advantage_the_controls_that_have_one_and_the_cap(self, make: Make) -> None:
@@ -263,7 +272,7 @@ class TestNote:
     @pytest.mark.parametrize(("repeats", "words"), [(1, "1 repeat"), (5, "5 repeats")])
     def test_too_few_repeats_for_any_winner_say_so(self, make: Make, repeats: int, words: str) -> None:
         (sentence,) = answer([make("fm", 0.2, repeats=repeats), make("dpba", 0.9, repeats=repeats)])
-        assert f"not separated from dpba: with {words} nothing can be told from chance, at least 6 are needed" in sentence
+        assert f"not separated from dpba: {words} cannot tell a difference from chance, at least 6 are needed" in sentence
         assert "lower than" not in sentence
         (sentence,) = answer([make("fm", 0.2, repeats=6), make("dpba", 0.9, repeats=6)])
         assert "lower than dpba's by" in sentence
@@ -329,7 +338,9 @@ class TestNote:
         assert text.startswith(
             "- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, repeat by repeat lower than old's"
         )
-        assert text.index("fm has the lowest") < text.index("![") < text.index(METRICS_NOTE) < text.index("`python -m dpbench")
+        assert (
+            text.index("fm has the lowest") < text.index("![") < text.index(ERRORS_ARE_PRIVATE) < text.index("`python -m dpbench")
+        )
         assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
         table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
         assert [line.split(" | ")[0] for line in table] == ["| fm", "| no_privacy", "| old"]
@@ -350,7 +361,7 @@ class TestNote:
         text = note(SweepRecord(rows, "command"), None)
         assert text.startswith("- Nothing ran, so nothing can be said: 1 cell failed and 1 cell pruned.")
         assert "| " not in text
-        assert METRICS_NOTE not in text
+        assert ERRORS_ARE_PRIVATE not in text
 
     def test_a_changed_preset_is_named_so_at_the_top(self, make: Make) -> None:
         preset = Preset(name="a/b", title="A paper, Figure 1")
@@ -374,7 +385,9 @@ class TestNote:
         assert "LEAKS in 1 cell: unproven" not in text
 
     def test_synthetic_data_is_named_so(self, make: Make) -> None:
-        assert "synthetic" in note(SweepRecord((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None)
+        assert "**SYNTHETIC data.** The rows of wine were generated" in note(
+            SweepRecord((make("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None
+        )
 
 
 def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing(make: Make, public: CellRecord) -> None:
@@ -396,7 +409,8 @@ def test_a_narrow_terminal_cuts_no_number_and_no_guarantee(make: Make, monkeypat
     for columns, words in ((80, "no privacy 0.1500, mean only 0.1772"), (30, "sound")):
         monkeypatch.setenv("COLUMNS", str(columns))
         out = Terminal()
-        print_table([make("functional_mechanism", 0.1985), make("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"})], out)
+        rows = (make("functional_mechanism", 0.1985), make("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"}))
+        print_table(SweepSummary(SweepRecord(rows, "command")), out)
         text = out.getvalue()
         assert words in text
         for number in ("0.1985", "0.1885 - 0.2085", "0.8", "LEAKS bounds_from_data"):

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from dpbench.records.cell_record import CellRecord, DetailInMemory
-from dpbench.report.statistics.paired import LEVEL, Leaderboard, against_best, compare, groups, means
+from dpbench.report.statistics.paired import LEVEL, Contest, against_best, compare, groups, means
 from dpbench.report.statistics.ranks import critical_difference, friedman, ranks
 from dpbench.report.statistics.signed_rank import EXACT, fewest, needed, p_value, shift
 
@@ -42,7 +42,7 @@ def cell() -> Cell:
     return row
 
 
-def led(rows: Sequence[CellRecord]) -> Leaderboard:
+def led(rows: Sequence[CellRecord]) -> Contest:
     board = against_best(rows)
     assert board is not None
     return board

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
-from dpbench.report.figures.naming import setting
+from dpbench.report.labels import setting
 
 COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}  # longer signs first
 UNNAMED_KEYS = ("mechanism", "model", "dataset", "attack", "epsilon")

@@ -15,7 +15,7 @@ from dpbench.experiments.checks.cell_selection import mechanism_of, pairs, selec
 from dpbench.experiments.checks.check import Check, Group, describe_pair, name_of, reference_metric
 from dpbench.experiments.checks.findings import Bound, Finding, Numbers, bounded
 from dpbench.records.cell_record import CellRecord
-from dpbench.report.figures.naming import reference
+from dpbench.report.labels import reference
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.figure_spec import FigureSpec
-from dpbench.report.figures import naming, scales, style
+from dpbench.report import labels as naming
+from dpbench.report.figures import scales, style
 from dpbench.report.figures.drawing import BANDS, MOST_PANELS, foot, ordered, places, references, text_of
 from dpbench.report.figures.points import Panel, curves, label, panels, place
 from dpbench.report.figures.style import CurveStyle
@@ -97,8 +98,8 @@ def _boxes(
     for border in range(1, len(group)):
         axes.axvline(border - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0)
     style.title(axes, panel.title)
-    axes.set_xlabel(naming.along(plot.x, panel.rows))
-    style.label_y(axes, naming.axis(panel.metric))
+    axes.set_xlabel(naming.label_of(plot.x))
+    style.label_y(axes, naming.label_of(panel.metric))
     return len(ends), cut
 
 
@@ -167,8 +168,8 @@ def roc(rows: Sequence[CellRecord], plot: FigureSpec, looks: Mapping[str, CurveS
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
             handles.setdefault(text, look.handle(text, hollow=not row.ranked, line=line))
         axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
-        style.title(axes, naming.panel(here[0][0], plot.panels))
-        style.label_y(axes, naming.axis(here[0][1]) if here[0][1] in naming.AXES else "true positive rate")
+        style.title(axes, naming.problem_title(here[0][0], plot.panels))
+        style.label_y(axes, naming.label_of(here[0][1]) if here[0][1] in naming.LABELS else "true positive rate")
     handles["guessing"] = Line2D([], [], color=style.GREY, linestyle=":", linewidth=1, label="guessing")
     used = [row for here in shown for row, _ in here]
     about = BANDS["quantiles"] if plot.band == "quantiles" else ""

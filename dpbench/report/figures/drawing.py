@@ -15,9 +15,11 @@ from matplotlib.lines import Line2D
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.figure_spec import FigureSpec
-from dpbench.report.figures import naming, scales, style
+from dpbench.report import labels as naming
+from dpbench.report.figures import scales, style
 from dpbench.report.figures.points import Panel, PlottedPoint, curves, levels, points
 from dpbench.report.figures.style import CurveStyle
+from dpbench.report.wording import listed
 
 MOST_PANELS = 9
 WRITTEN = 14
@@ -58,7 +60,7 @@ def band(plot: FigureSpec) -> str:
 def ordered(handles: Mapping[str, Artist], looks: Mapping[str, CurveStyle]) -> list[Artist]:
     """The curves in the order of the sweep, then the references."""
     names = list(dict.fromkeys([*(name for name in looks if name in handles), *handles]))
-    for name, text in naming.short(names).items():
+    for name, text in naming.shortened(names).items():
         handles[name].set_label(text)
     return [handles[name] for name in names]
 
@@ -67,7 +69,7 @@ def foot(rows: Sequence[CellRecord], *sentences: str) -> str:
     """What the picture says of itself, wherever it is shown."""
     hollow = HOLLOW if not all(row.ranked for row in rows) else ""
     drawn = [row.params["dataset"] for row in rows if row.synthetic]
-    synthetic = f"SYNTHETIC data: {naming.listed(drawn)}." if drawn else ""
+    synthetic = f"SYNTHETIC data: {listed(drawn)}." if drawn else ""
     return " ".join(filter(None, [synthetic, *sentences, hollow]))
 
 
@@ -107,8 +109,8 @@ def _lines(
     if written:
         _write(axes, [[point for point in some if point.x is not None] for some in found.values()], at, written)
     style.title(axes, panel.title)
-    axes.set_xlabel(naming.along(plot.x, panel.rows))
-    named = "share of the runs" if panel.share else naming.axis(panel.metric)
+    axes.set_xlabel(naming.label_of(plot.x))
+    named = "share of the runs" if panel.share else naming.label_of(panel.metric)
     style.label_y(axes, f"variance of the {named}" if plot.statistic == "variance" else named)
     bands = "Bands" if joined and plot.x in panel.rows[0].params else "Bars"
     return [f"{bands} {CUT}"] * bool(cut) + [COINCIDE] * (joined and _coincide(axes, list(found.values()), at))

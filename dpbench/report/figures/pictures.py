@@ -11,12 +11,14 @@ from matplotlib.lines import Line2D
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.figure_spec import FigureSpec
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.figures import naming, style
+from dpbench.report import labels as naming
+from dpbench.report.figures import style
 from dpbench.report.figures.distributions import boxes, roc
 from dpbench.report.figures.drawing import band, foot
 from dpbench.report.figures.points import Panel, label, once, panels, varying
 from dpbench.report.figures.subject import CaptionedFigure, FigureContext, runs
 from dpbench.report.statistics.ranks import ranks
+from dpbench.report.wording import listed
 
 HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
 ATTACKS = ("attack/advantage", "attack/accuracy_train", "attack/auc")
@@ -60,8 +62,8 @@ def error_against(subject: FigureContext) -> CaptionedFigure | None:
     x = subject.plot.x
     if len({row.params.get(x) for row in subject.rows}) < 2:
         return None
-    says = f"The median error against {naming.axis(x)} with 20-80 % bands over the {runs(subject.rows)} of each cell."
-    title = f"Error against {naming.axis(x)}"
+    says = f"The median error against {naming.label_of(x)} with 20-80 % bands over the {runs(subject.rows)} of each cell."
+    title = f"Error against {naming.label_of(x)}"
     return subject.lines(f"error_vs_{x.rpartition('.')[2]}", title, says, subject.plot, panels(subject.rows, subject.plot))
 
 
@@ -72,7 +74,7 @@ def box_plots(subject: FigureContext) -> CaptionedFigure | None:
     figure = boxes(subject.rows, subject.plot, subject.looks, "The error of each run")
     if figure is None:
         return None
-    along = naming.axis(subject.plot.x)
+    along = naming.label_of(subject.plot.x)
     says = f"Box plots of the errors of the {runs(subject.rows)} of each cell, at up to twelve values of {along}."
     cut = len(panels(subject.rows, subject.plot))
     return subject.picture("boxes", "The error of each run", says, subject.rows, figure, cut=cut)
@@ -111,7 +113,7 @@ def attack_frontier(subject: FigureContext) -> CaptionedFigure | None:
         shown += [replace(panel, across=_caps(panel)) for panel in found]
     if not shown:
         return None
-    along = naming.axis(subject.plot.x)
+    along = naming.label_of(subject.plot.x)
     says = (
         f"What the attack gains (mean and 95 % interval) against the median error over the {runs(attacked)} of each cell, with "
         f"{along} beside the points; level lines: controls, which need no release, and the cap that a guarantee sets."
@@ -143,7 +145,7 @@ def time_against_error(subject: FigureContext) -> CaptionedFigure | None:
     if not timed or not subject.several:
         return None
     plot = replace(subject.plot, x="time/fit_seconds", references=())
-    along = naming.axis(subject.plot.x)
+    along = naming.label_of(subject.plot.x)
     says = (
         f"The median error with 20-80 % bars over the {runs(timed)} of each cell against the time of one fit on one thread, with "
         f"{along} beside the points."
@@ -170,7 +172,7 @@ def health(subject: FigureContext) -> CaptionedFigure | None:
         for rates, names in same.items():
             ill = {label(row, plot) for row, rate in zip(here, rates, strict=True) if rate > 0}
             rows = tuple(row for row in here if label(row, plot) in ill and names[0] in row.metrics)
-            title = f"{naming.panel(here[0], plot.panels)}\n{', '.join(map(naming.axis, names))}"
+            title = f"{naming.problem_title(here[0], plot.panels)}\n{', '.join(map(naming.label_of, names))}"
             shown.append(Panel(title, rows, names[0], share=True))
     if not shown:
         return None
@@ -187,7 +189,7 @@ def mean_ranks(subject: FigureContext) -> CaptionedFigure | None:
     found = ranks(subject.rows)
     if found is None or len(found.datasets) < 2:
         return None
-    names = naming.short(found.names)
+    names = naming.shortened(found.names)
     size = (max(4.0, style.CHARACTER * max(map(len, names.values())) + 2.0), 0.28 * len(found.names) + 0.5)
     figure, (axes,) = style.sheet(1, alone=size, among=size)
     for index, (name, rank) in enumerate(zip(found.names, found.mean_ranks, strict=True)):
@@ -211,9 +213,7 @@ def mean_ranks(subject: FigureContext) -> CaptionedFigure | None:
         xlabel="mean rank (1: lowest error)",
     )
     axes.set_xlim(0.9, max(len(found.names) + 0.1, found.mean_ranks[0] + (found.critical or 0) + 0.1))
-    says = (
-        f"The mean ranks of the private and proven mechanisms over {naming.listed(found.datasets)} by their median error; {bar}."
-    )
+    says = f"The mean ranks of the private and proven mechanisms over {listed(found.datasets)} by their median error; {bar}."
     title = "Mean ranks over the datasets"
     rows = [row for row in subject.rows if row.ranked]
     style.finish(figure, handles, title, foot(rows, f"{bar[0].upper()}{bar[1:]}."))

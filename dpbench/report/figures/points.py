@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.figure_spec import FigureSpec
-from dpbench.report.figures import naming
+from dpbench.report import labels as naming
 
 ENDS = {"quantiles": ("p20", "p80"), "confidence": ("ci_low", "ci_high")}
 
@@ -99,7 +99,7 @@ def panels(rows: Sequence[CellRecord], plot: FigureSpec) -> list[Panel]:
         metric = next((name for name in names if any(_number(row, name, plot) is not None for row in here)), None)
         if metric is not None:
             some = tuple(row for row in here if _number(row, metric, plot) is not None)
-            made.append(Panel(naming.panel(here[0], plot.panels), some, metric))
+            made.append(Panel(naming.problem_title(here[0], plot.panels), some, metric))
     return made
 
 

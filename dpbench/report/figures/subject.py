@@ -12,10 +12,11 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_record import label as rows_label
 from dpbench.records.figure_spec import FigureSpec
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.figures import naming, style
+from dpbench.report.figures import style
 from dpbench.report.figures.drawing import MOST_PANELS, lines
 from dpbench.report.figures.points import Panel, label, named, once, parts, place, varying
 from dpbench.report.figures.style import CurveStyle
+from dpbench.report.wording import listed
 
 MOST_CURVES = 21
 """More than three times the colours cannot be told apart: general figures leave the others out and say so."""
@@ -81,7 +82,7 @@ class FigureContext:
         for row in rows:
             if not row.ranked:
                 hollow.setdefault(row.guarantee, []).append(rows_label(row))
-        reasons = "; ".join(f"{naming.listed(names)} ({why})" for why, names in hollow.items())
+        reasons = "; ".join(f"{listed(names)} ({why})" for why, names in hollow.items())
         drawn = list(dict.fromkeys(row.params["dataset"] for row in rows if row.synthetic))
         sentences = [
             says,
@@ -127,4 +128,4 @@ def runs(rows: Sequence[CellRecord]) -> str:
     """How many runs a cell has, in words."""
     splits = list(dict.fromkeys(row.params["splits"] for row in rows))
     count = len(rows[0].detail.runs.get("repeat", ())) if len(splits) == 1 else 0
-    return f"{count} runs ({splits[0]})" if count else f"runs of {naming.listed(splits)}"
+    return f"{count} runs ({splits[0]})" if count else f"runs of {listed(splits)}"

@@ -15,7 +15,7 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.report.statistics.signed_rank import fewest, needed, p_value, shift
 
 LEVEL = 0.05
-FURTHEST = 100_000
+MAX_REPEATS = 100_000
 """Beyond so many repeats nothing is said to be in reach."""
 
 
@@ -62,11 +62,11 @@ class Comparison:
         guess badly: it is an order of magnitude.
         """
         size = math.inf if self.separated else needed(self.differences, self.level)
-        return None if size > FURTHEST else max(1, math.ceil(size) - self.repeats)
+        return None if size > MAX_REPEATS else max(1, math.ceil(size) - self.repeats)
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class Contest:
     """The best of some cells, and each of the others compared with it."""
 
     best: CellRecord
@@ -99,7 +99,7 @@ def compare(first: CellRecord, second: CellRecord, metric: str | None = None) ->
     return Comparison(first, second, differences, *shift(differences), p=p, corrected=p, dropped=len(shared) - len(kept))
 
 
-def against_best(rows: Sequence[CellRecord], metric: str | None = None) -> Leaderboard | None:
+def against_best(rows: Sequence[CellRecord], metric: str | None = None) -> Contest | None:
     """The ranked cells of one problem at one accounted ε (see :func:`groups`); None where none of them has an error.
 
     The best is picked by the errors that it is then compared by, as if every pair had been compared: so Holm's correction counts
@@ -113,7 +113,7 @@ def against_best(rows: Sequence[CellRecord], metric: str | None = None) -> Leade
     others = [row for _, row in order[1:]]
     found = [compare(best, row, metric) for row in others]
     unpaired = tuple(row for row, comparison in zip(others, found, strict=True) if comparison is None)
-    return Leaderboard(best, value, _holm([comparison for comparison in found if comparison]), unpaired)
+    return Contest(best, value, _holm([comparison for comparison in found if comparison]), unpaired)
 
 
 def groups(rows: Sequence[CellRecord]) -> dict[tuple[tuple[tuple[str, str], ...], float], list[CellRecord]]:

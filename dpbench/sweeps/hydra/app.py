@@ -103,7 +103,7 @@ def finish(planned: Any, config: dict[str, Any], *, sweep: bool, command: Sequen
     from dpbench.sweeps.execution import execute
 
     outcome = execute(planned, config, sweep=sweep, command=command, overrides=_split(command)[1])
-    print_table(outcome.cells)
+    print_table(outcome.summary)
     print(_counted(outcome.cells))
     tracking = config["tracking"]
     print(f"Open the runs: {_ui(outcome.store if tracking['uri'] else None, tracking['experiment'])}")

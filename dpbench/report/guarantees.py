@@ -1,0 +1,93 @@
+"""What is private and what is not, in sentences: the standings of a sweep's cells and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dpbench.records.cell_record import CellRecord, distinguishing_params, label
+from dpbench.report.wording import group_by, listed, plural
+
+PURE_PROMISE = "no release becomes more likely by more than a factor of e^ε"
+DELTA_PROMISE = "the probability of any set of releases is at most e^ε times what it was, plus δ"
+MEANINGS = {
+    "NOT PRIVATE": (
+        "No ε covers these results: anyone who sees them may learn what single rows contain. They show what the model could do "
+        "without protection, and must not be released."
+    ),
+    "UNPROVEN": (
+        "Noise was published with a claim but without a valid proof: it may protect nothing. Treat it as not private. Its ε, in "
+        "brackets, is the claim."
+    ),
+    "AUDIT FAILED": "A test has refuted the claim: the mechanism reveals more than ε allows. Treat it as not private.",
+    "LEAKS": (
+        "Something else reached the result, which ε does not count: a release would cost more than the ε in brackets, and how "
+        "much more is unknown."
+    ),
+}
+
+
+def standings(cells: Sequence[CellRecord]) -> list[tuple[str, str, str]]:
+    """Return each standing that a cell of this sweep has, the mechanisms that have it, and what it means."""
+    groups: dict[str, list[CellRecord]] = {}
+    for cell in cells:
+        words = ["sound"] if cell.ranked else [word for word in MEANINGS if word in cell.guarantee] or ["LEAKS"]
+        for word in words:
+            groups.setdefault(word, []).append(cell)
+    return [
+        (word, listed(_names(groups[word], cells)), MEANINGS.get(word) or _sound_meaning(groups[word]))
+        for word in ("sound", *MEANINGS)
+        if word in groups
+    ]
+
+
+def standing_sentence(cells: Sequence[CellRecord]) -> str:
+    """Return how many cells are ranked, and why the others are not."""
+    ranked = sum(cell.ranked for cell in cells)
+    if ranked == len(cells):
+        return f"All {ranked} cells are private, carry a proof and leak nothing." if ranked > 1 else "It carries a proof."
+    others = group_by((cell for cell in cells if not cell.ranked), lambda cell: cell.guarantee.replace("sound", "LEAKS"))
+    reasons = listed(
+        f"{name} {'' if guarantee.startswith('LEAKS') else 'is '}{guarantee}"
+        for guarantee, group in others.items()
+        for name in _names(group, cells)
+    )
+    if not ranked:
+        return f"No cell may be released: {reasons}."
+    return f"{ranked} of {len(cells)} cells are ranked: private, proven, and nothing leaked; {reasons}, and must not be released."
+
+
+def _sound_meaning(cells: Iterable[CellRecord]) -> str:
+    """Return what a proof promises: by ε alone if the price was pure, else by ε at a δ."""
+    pure = {cell.metrics.get("privacy/delta", 0.0) == 0 for cell in cells}
+    promises = {
+        (True,): ("its ε", PURE_PROMISE),
+        (False,): ("its ε at its δ", DELTA_PROMISE),
+        (False, True): ("its ε at its δ", f"{PURE_PROMISE} if its δ is 0; otherwise {DELTA_PROMISE}"),
+    }
+    covered, promise = promises[tuple(sorted(pure))]
+    return (
+        f"Everything that a fit released is covered by {covered}, with a proof that the ledger names: if one row had other "
+        f"values, {promise}. A proof is its author's word; `python -m dpbench audit` tries it."
+    )
+
+
+def _names(group: Sequence[CellRecord], cells: Sequence[CellRecord]) -> list[str]:
+    """Return the mechanisms of a group of cells; one that has other cells too is named with what distinguishes these."""
+    members = {id(cell) for cell in group}
+    prefixes = {
+        "model": "with ",
+        "dataset": "on ",
+        **{key: f"with {key} = " for key in distinguishing_params(cells)},
+        "epsilon": "at ε = ",
+    }
+    names = []
+    for name, inside in group_by(group, label).items():
+        outside = [cell for cell in cells if label(cell) == name and id(cell) not in members]
+        values = {key: [{cell.params.get(key, "") for cell in side} for side in (inside, outside)] for key in prefixes}
+        key = next((key for key, (one, other) in values.items() if not one & other), None)
+        if outside and key:
+            name += f" {prefixes[key]}{listed(cell.params.get(key, '') for cell in inside)}"
+        elif outside:
+            name += f" in {len(inside)} of {plural(len(inside) + len(outside), 'cell')}"
+        names.append(name)
+    return names

@@ -1,0 +1,65 @@
+"""The question that a sweep answers, in sentences: what was compared on which data, how often, and at which ε."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.labels import on_scaled_target
+from dpbench.report.wording import group_by, listed, plural
+
+
+def question(sweep: SweepRecord) -> list[str]:
+    """Return the question, how many cells and runs answer it, and what they are ordered by."""
+    cells = sweep.done
+    if not cells:
+        return ["No cell of this sweep has a result."]
+    private, public = (
+        list(dict.fromkeys(cell.params["mechanism"] for cell in cells if cell.private is private)) for private in (True, False)
+    )
+    epsilons = [f"{epsilon:g}" for epsilon in sorted({cell.epsilon for cell in cells})]
+    at = f"at ε = {epsilons[0]}" if len(epsilons) == 1 else f"at which ε ({listed(epsilons, 'or', most=16)})"
+    if len(private) > 1:
+        text = f"Which of {listed(private)} has the lowest error {at}"
+    else:
+        text = f"How large is the error of {listed(private or public)} {at}"
+    models = listed(cell.params["model"] for cell in cells)
+    datasets = listed(_dataset(*group) for group in group_by(cells, lambda cell: cell.params["dataset"]).items())
+    others = f" For comparison, not private: {listed(public)}." if private and public else ""
+    measures = listed(
+        f"{cell.primary} on the scaled target" if on_scaled_target(cell.primary) else cell.primary for cell in cells
+    )
+    return [
+        f"{text}, fitting {models} on {datasets}?{others}",
+        _results(sweep, cells),
+        f"Cells are ordered by the median of {measures} over the runs: the smaller, the better.",
+    ]
+
+
+def _dataset(name: str, cells: Sequence[CellRecord]) -> str:
+    """Return a dataset's name with its size, and whether its rows were generated."""
+    sizes = set()
+    for first, *_ in group_by(cells, _dataset_options).values():
+        runs = first.detail.runs
+        if len(runs.get("n_train", ())):
+            sizes.add(int(runs["n_train"][0]) + int(runs["n_test"][0]))
+    size = " to ".join(f"{end:,}" for end in sorted({min(sizes), max(sizes)})) + " rows" if sizes else ""
+    facts = ", ".join(filter(None, [size, "SYNTHETIC" if any(cell.synthetic for cell in cells) else ""]))
+    return f"{name} ({facts})" if facts else name
+
+
+def _dataset_options(cell: CellRecord) -> tuple[tuple[str, str], ...]:
+    return tuple(item for item in cell.params.items() if item[0].startswith("dataset."))
+
+
+def _results(sweep: SweepRecord, cells: Sequence[CellRecord]) -> str:
+    """Return how many cells have a result, and how many runs each stands for."""
+    total = f" of {len(sweep.cells)}" if len(cells) < len(sweep.cells) else ""
+    splits = group_by(cells, lambda cell: cell.params["splits"])
+    runs = sorted({len(first.detail.runs.get("repeat", ())) for first, *_ in splits.values()} - {0})
+    each = f", each over {listed([f'{count:,}' for count in runs], 'or')} run{'s' * (runs != [1])}" if runs else ""
+    has = "have" if len(cells) > 1 else "has"
+    return (
+        f"{plural(len(cells), 'cell')}{total} {has} a result{each} ({listed(splits)}). Cells on the same data share their splits."
+    )

@@ -1,0 +1,67 @@
+"""What a reader must know before any number, and about single cells: generated data, leaks, clipped targets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.leaks import UNPROVEN_NOISE
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.wording import group_by, listed, plural
+
+ERRORS_ARE_PRIVATE = (
+    "These errors are computed on the private rows: publishing them is a release of its own, which no ε above covers."
+)
+SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `python -m dpbench release` draws secure noise."
+MIN_CLIPPED_SHARE = 0.01
+"""Tables with a larger share of clipped targets get a warning."""
+
+
+def warnings(sweep: SweepRecord) -> list[tuple[str, str]]:
+    """Return a title and a sentence for everything that changes the meaning of every number."""
+    found = []
+    if sweep.changed:
+        settings = listed((f"`{override}`" for override in sweep.changed), most=100)
+        text = f"The preset was changed on the command line: {settings}. These are not the numbers that its paper shows."
+        found.append(("Not the paper's figure", text))
+    if sweep.synthetic:
+        names = listed(cell.params["dataset"] for cell in sweep.done if cell.synthetic)
+        found.append(("SYNTHETIC data", f"The rows of {names} were generated: no number about them is about people."))
+    if sweep.quick:
+        text = "quick=true shrank this sweep to few repeats, which prove nothing. Run it again without."
+        found.append(("A first look", text))
+    return found
+
+
+def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:
+    """Return a sentence for everything that leaked, and for noise without a proof, with the number of cells."""
+    sentences = []
+    for leak, count in Counter(leak for cell in cells if cell.done for leak in cell.leaks).items():
+        word, name = ("UNPROVEN", "") if leak.what == UNPROVEN_NOISE.what else ("LEAKS", f"{leak.what}: ")
+        sentences.append(f"{word} in {plural(count, 'cell')}: {name}{leak.why}.")
+    return sentences
+
+
+def health_sentences(cells: Sequence[CellRecord]) -> list[str]:
+    """Return a sentence for each mechanism with runs without weights, and for each table with many clipped targets."""
+    missing, clipped = _largest(cells, "mechanism", "health/not_finite"), _largest(cells, "dataset", "health/target_clipped")
+    return [
+        *(
+            f"{mechanism}: up to {share:.0%} of the runs of a cell gave no finite weights and are left out."
+            for mechanism, share in missing.items()
+            if share > 0
+        ),
+        *(
+            f"{dataset}: {share:.0%} of the targets lie outside the declared bounds and are clipped to them; errors are measured "
+            "against the clipped targets."
+            for dataset, share in clipped.items()
+            if share > MIN_CLIPPED_SHARE
+        ),
+    ]
+
+
+def _largest(cells: Sequence[CellRecord], param: str, metric: str) -> dict[str, float]:
+    """Return the largest value of a metric for each value of a parameter."""
+    groups = group_by((cell for cell in cells if cell.done), lambda cell: cell.params[param])
+    return {name: max(cell.metrics.get(metric, 0.0) for cell in group) for name, group in groups.items()}

@@ -1,0 +1,39 @@
+"""Words, lists and numbers, as all texts of a report write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 cell`` or ``3 cells``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def listed(names: Iterable[str], word: str = "and", most: int = 12) -> str:
+    """Return ``a, b and c``, each name once; names beyond ``most`` are counted."""
+    unique = list(dict.fromkeys(names))
+    if len(unique) > most:
+        unique = [*unique[:most], f"{len(unique) - most} more"]
+    return f" {word} ".join(filter(None, [", ".join(unique[:-1]), *unique[-1:]])) or "nothing"
+
+
+def group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Return the items of each key, in the order of their first appearance."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def number(value: float | None, missing: str = "none") -> str:
+    """Return four digits. Zeros at the end stay, so that the numbers of a column line up."""
+    return missing if value is None else f"{value:#.4g}"
+
+
+def p_value_text(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
