@@ -338,9 +338,8 @@ class TestNote:
         assert text.startswith(
             "- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, repeat by repeat lower than old's"
         )
-        assert (
-            text.index("fm has the lowest") < text.index("![") < text.index(ERRORS_ARE_PRIVATE) < text.index("`python -m dpbench")
-        )
+        order = ["fm has the lowest", "![", ERRORS_ARE_PRIVATE, "`python -m dpbench"]
+        assert sorted(order, key=text.index) == order
         assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
         table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
         assert [line.split(" | ")[0] for line in table] == ["| fm", "| no_privacy", "| old"]
