@@ -1,6 +1,6 @@
 """Which differentially private regression, at which ε, on data like mine: the names that plugins and notebooks use.
 
-They are looked up when first asked for, so that ``import dpbench`` costs nothing.
+They are imported on first use, so that ``import dpbench`` costs nothing.
 """
 
 from __future__ import annotations
@@ -13,39 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 from dpbench.base.version import __version__
 
-if TYPE_CHECKING:
-    from dpbench.base.options import option
-    from dpbench.contracts.attack import Attack
-    from dpbench.contracts.dataset import Dataset
-    from dpbench.contracts.fit import Fit
-    from dpbench.contracts.hooks import hookimpl
-    from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
-    from dpbench.contracts.metric import Metric
-    from dpbench.contracts.model import Model
-    from dpbench.contracts.paper import Paper
-    from dpbench.releases.release_file import load_release
-    from dpbench.sweeps.python_api import sweep
-
-__all__ = [
-    "Attack",
-    "Dataset",
-    "Fit",
-    "Mechanism",
-    "Metric",
-    "Model",
-    "OneRunMechanism",
-    "Paper",
-    "__version__",
-    "hookimpl",
-    "load_release",
-    "option",
-    "sweep",
-]
+if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES exports it at run time
+    from dpbench.base.options import option as option
+    from dpbench.contracts.attack import Attack as Attack
+    from dpbench.contracts.dataset import Dataset as Dataset
+    from dpbench.contracts.fit import Fit as Fit
+    from dpbench.contracts.hooks import hookimpl as hookimpl
+    from dpbench.contracts.mechanism import Mechanism as Mechanism
+    from dpbench.contracts.mechanism import OneRunMechanism as OneRunMechanism
+    from dpbench.contracts.metric import Metric as Metric
+    from dpbench.contracts.model import Model as Model
+    from dpbench.contracts.paper import Paper as Paper
+    from dpbench.releases.release_file import load_release as load_release
+    from dpbench.sweeps.python_api import sweep as sweep
 
 _HOMES = {
     "Attack": "dpbench.contracts.attack",
-    "Fit": "dpbench.contracts.fit",
     "Dataset": "dpbench.contracts.dataset",
+    "Fit": "dpbench.contracts.fit",
     "Mechanism": "dpbench.contracts.mechanism",
     "Metric": "dpbench.contracts.metric",
     "Model": "dpbench.contracts.model",
@@ -56,6 +41,7 @@ _HOMES = {
     "option": "dpbench.base.options",
     "sweep": "dpbench.sweeps.python_api",
 }
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -68,20 +54,20 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _adopt(name: str, folder: Path) -> None:
-    """Make a folder that lies beside this package in a checkout the submodule that it is in the wheel.
+def _adopt(folder: Path) -> None:
+    """Import a folder that lies next to this package in a checkout as the submodule that it is in the wheel.
 
-    With a wheel installed, ``python -m dpbench`` in a checkout imports the checkout's ``dpbench``, which has no such submodule.
+    If a wheel is installed, ``python -m dpbench`` in a checkout imports the checkout's ``dpbench``, which has no such submodule.
     """
-    spec = spec_from_file_location(f"{__name__}.{name}", folder / "__init__.py", submodule_search_locations=[str(folder)])
+    spec = spec_from_file_location(f"{__name__}.{folder.name}", folder / "__init__.py", submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[spec.name] = globals()[name] = module
+    sys.modules[spec.name] = globals()[folder.name] = module
     spec.loader.exec_module(module)
 
 
-_home = Path(__file__).resolve().parent
+_here = Path(__file__).resolve().parent
 for _name in ("conf", "plugins"):
-    if not (_home / _name).is_dir() and (_home.parent / _name / "__init__.py").is_file():
-        _adopt(_name, _home.parent / _name)
+    if not (_here / _name).is_dir() and (_here.parent / _name / "__init__.py").is_file():
+        _adopt(_here.parent / _name)

@@ -1,6 +1,6 @@
-"""``python -m dpbench …``: a question that is answered at once, or a run.
+"""The entry point ``python -m dpbench …``: a subcommand, a help page or the version, or else a run.
 
-The command line is looked at before Hydra is imported, because importing it costs more than most answers.
+Hydra is imported for a run only, because importing it takes longer than answering most questions.
 """
 
 from __future__ import annotations
@@ -18,61 +18,51 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line asks for; the result is the exit code."""
+    """Do what the command line says and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ε or box characters shows a mark instead
+            stream.reconfigure(errors="replace")  # a terminal without ε or box characters shows a question mark instead
     try:
-        code = _answer(_with_plugins_dir(list(sys.argv[1:] if argv is None else argv)))
+        arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
+        if _is_for_hydra(arguments):
+            code: int = import_module("dpbench.sweeps.hydra.app").main(arguments)
+        else:
+            code = import_module("dpbench.cli.main").run(arguments)
         sys.stdout.flush()
         return code
-    except Refused as refusal:
-        print(" ".join(str(refusal).splitlines()), file=sys.stderr)
-        return REFUSED
-    except Unfinished as stop:
-        print(" ".join(str(stop).splitlines()), file=sys.stderr)
-        return FAILED
+    except (Refused, Unfinished) as error:
+        print(" ".join(str(error).splitlines()), file=sys.stderr)
+        return REFUSED if isinstance(error, Refused) else FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader, `| head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `| head`, has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def _answer(arguments: list[str]) -> int:
-    if _is_for_hydra(arguments):
-        code: int = import_module("dpbench.sweeps.hydra.app").main(arguments)
-        return code
-    from dpbench.cli.main import run
-
-    return run(arguments)
-
-
 def _is_for_hydra(arguments: list[str]) -> bool:
-    """Overrides and flags are Hydra's, unless the page or the version is asked for; a bare word is a subcommand."""
+    """Return whether the arguments are overrides and flags of a run, rather than a subcommand, ``--help`` or ``--version``."""
     if not arguments:
         return True
-    first = arguments[0]
-    if not (first.startswith(("-", "+", "~")) or "=" in first):
-        return False
-    return not {"--help", "-h", "--version"} & set(arguments)
+    run = arguments[0].startswith(("-", "+", "~")) or "=" in arguments[0]
+    return run and not {"--help", "-h", "--version"} & set(arguments)
 
 
-def _with_plugins_dir(arguments: list[str]) -> list[str]:
-    """Take ``--plugins-dir`` out of the arguments and into the environment, where worker processes see it too."""
-    kept: list[str] = []
+def _take_plugins_dir(arguments: list[str]) -> list[str]:
+    """Move ``--plugins-dir`` from the arguments to the environment, where worker processes see it too."""
+    others: list[str] = []
     rest = iter(arguments)
     for argument in rest:
         flag, equals, folder = argument.partition("=")
         if flag != "--plugins-dir":
-            kept.append(argument)
+            others.append(argument)
             continue
         folder = folder if equals else next(rest, "")
         if not folder:
             raise Refused("The option --plugins-dir must be followed by a folder. Got nothing instead.")
         os.environ["DPBENCH_PLUGINS_DIR"] = str(Path(folder).expanduser().resolve())
-    return kept
+    return others
 
 
 if __name__ == "__main__":

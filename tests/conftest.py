@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -158,3 +160,15 @@ def score_mean() -> Callable[..., dict[str, np.ndarray]]:
 
 def _metrics_of(model: Any) -> list[Metric]:
     return registry().metrics_of(registry().get("model", model) if isinstance(model, str) else model)
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[[str], str]:
+    """Runs code in a fresh interpreter, in an empty folder, and returns what it printed."""
+
+    def run(code: str) -> str:
+        result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return run

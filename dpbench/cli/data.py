@@ -1,52 +1,50 @@
-"""``python -m dpbench data``: List the datasets, draft a bounds file for your own, fetch one that is not here yet."""
+"""``python -m dpbench data``: List the datasets, draft a bounds file for your own table, or download a dataset."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpbench.base.errors import Refused
 
+if TYPE_CHECKING:
+    from dpbench.contracts.dataset import Dataset
+
 WARNING = (
     "WARNING: these bounds and levels were read from the private rows. Replace them by what is known without the rows before you "
-    "use them: as they stand they are a leak that no ε pays for. Every record says so while from_data is true; without that line "
-    "none will."
+    "use them: unchanged, they are a leak that no ε pays for. Records name the leak while the file says from_data: true, and not "
+    "after that line is deleted."
 )
 
 
 @click.group("data", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List the datasets (also when no command is named), draft a bounds file for your own table, or fetch a dataset."""
+    """List the datasets (the default), draft a bounds file for your own table, or download a dataset."""
     if context.invoked_subcommand is None:
-        context.invoke(list_, as_json=False)
+        context.invoke(list_datasets, as_json=False)
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
-def list_(as_json: bool) -> None:
+def list_datasets(as_json: bool) -> None:
     """List every dataset: rows, attributes, target, threshold, licence, citation, and whether it is synthetic."""
     from dpbench.registry.lookup import registry
 
-    found = [_facts(name) for name in registry().names("dataset")]
-    if as_json:
-        click.echo(json.dumps([vars(facts) for facts in found], indent=2, ensure_ascii=False))
-        return
-    for facts in found:
-        click.echo(facts.text())
+    datasets = [_facts(registry().get("dataset", name).build({})) for name in registry().names("dataset")]
+    click.echo(json.dumps(datasets, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_text, datasets)))
 
 
 @command.command()
 @click.argument("path")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the file there instead of printing it.")
-@click.option("--delimiter", default=",", show_default=True, help="What parts the columns of a CSV.")
+@click.option("--delimiter", default=",", show_default=True, help="The character between the columns of a CSV.")
 @click.option("--null", "nulls", multiple=True, help="A text that means a missing value; may be given several times.")
 def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...]) -> None:
-    """Draft a bounds file for a CSV or Parquet table, to be edited: its numbers come from the data."""
+    """Draft a bounds file for a CSV or Parquet table, for you to edit: its numbers come from the data."""
     from dpbench.files.bounds_draft import draft_bounds
     from dpbench.files.table_files import open_table
 
@@ -56,7 +54,7 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
             with Path(out).open("x", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
-            raise Refused(f"The file {out!r} is there already, and may have been edited. Give --out another name.") from None
+            raise Refused(f"The file {out!r} already exists, and may have been edited. Give --out another name.") from None
         except OSError as error:
             raise Refused(f"The file {out!r} cannot be written: {error.strerror}.") from None
     click.secho(WARNING, err=True, bold=True)
@@ -68,55 +66,38 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
 @click.argument("name")
 @click.argument("options", nargs=-1)
 def fetch(name: str, options: tuple[str, ...]) -> None:
-    """Bring the data of a dataset onto this machine, with its options as on the command line: fetch acs state=vt year=2019."""
+    """Download the data of a dataset, with its options as on the command line: fetch acs state=vt year=2019."""
     from dpbench.registry.lookup import registry
     from dpbench.sweeps.grid import parse
 
-    given: dict[str, Any] = {}
-    for text, axis in zip(options, parse(options), strict=True):
+    axes = parse(options)
+    for text, axis in zip(options, axes, strict=True):
         if len(axis.values) != 1:
             raise Refused(f"{text!r} must give one value: fetch takes one dataset at a time.")
-        given[axis.key.removeprefix("dataset.")] = axis.values[0]
-    registry().get("dataset", name).build(given).fetch(click.echo)
+    values = {axis.key.removeprefix("dataset."): axis.values[0] for axis in axes}
+    registry().get("dataset", name).build(values).fetch(click.echo)
 
 
-@dataclass(frozen=True)
-class _Facts:
-    """What is public about a dataset with its default options; what is not here yet has no rows."""
-
-    name: str
-    summary: str
-    synthetic: bool
-    rows: int | None
-    attributes: list[str]
-    target: str
-    threshold: float | None
-    licence: str
-    citation: str
-    note: str
-
-    def text(self) -> str:
-        rows = f"{self.rows:,} rows" if self.rows is not None else "not here yet"
-        lines = [f"{self.name}: {'SYNTHETIC, ' if self.synthetic else ''}{rows}", self.summary]
-        if self.attributes:
-            above = f"; binary: above {self.threshold:g}" if self.threshold is not None else ""
-            lines += [f"attributes: {', '.join(self.attributes)}", f"target: {self.target}{above}"]
-        lines += [f"{key}: {value}" for key, value in (("licence", self.licence), ("citation", self.citation)) if value]
-        lines += [self.note] if self.note else []
-        return "\n  ".join(lines) + "\n"
-
-
-def _facts(name: str) -> _Facts:
+def _facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what is public about a dataset with its default options; without its data, a note says how to get it."""
     from dpbench.base.random_streams import stream
-    from dpbench.registry.lookup import registry
 
-    dataset = registry().get("dataset", name).build({})
-    known = (dataset.name, dataset.summary(), dataset.synthetic)
+    facts = {"name": dataset.name, "summary": dataset.summary(), "synthetic": dataset.synthetic, "rows": None, "attributes": []}
+    facts |= {"target": "", "threshold": None, "licence": dataset.licence, "citation": dataset.citation, "note": ""}
     try:
         table = dataset.for_target("real").table(stream(0))
     except Refused as refusal:
-        return _Facts(*known, None, [], "", None, dataset.licence, dataset.citation, str(refusal))
-    target = table.target
-    unit = f" {target.unit}" if target.unit else ""
-    shown = f"{target.name}, {target.low:g} to {target.high:g}{unit}"
-    return _Facts(*known, table.rows, list(table.attributes), shown, table.threshold, dataset.licence, dataset.citation, "")
+        return facts | {"note": str(refusal)}
+    target = f"{table.target.name}, {table.target.low:g} to {table.target.high:g} {table.target.unit}".rstrip()
+    return facts | {"rows": table.rows, "attributes": list(table.attributes), "target": target, "threshold": table.threshold}
+
+
+def _text(facts: dict[str, Any]) -> str:
+    rows = f"{facts['rows']:,} rows" if facts["rows"] is not None else "not available yet"
+    lines = [f"{facts['name']}: {'SYNTHETIC, ' if facts['synthetic'] else ''}{rows}", facts["summary"]]
+    if facts["attributes"]:
+        above = f"; binary: above {facts['threshold']:g}" if facts["threshold"] is not None else ""
+        lines += [f"attributes: {', '.join(facts['attributes'])}", f"target: {facts['target']}{above}"]
+    lines += [f"{key}: {facts[key]}" for key in ("licence", "citation") if facts[key]]
+    lines += [facts["note"]] if facts["note"] else []
+    return "\n  ".join(lines) + "\n"

@@ -1,10 +1,9 @@
-"""List every mechanism, model, dataset, attack and paper, whose it is, and whether it can be used."""
+"""List everything that plugins offer, where it comes from, and whether it can be used."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,78 +12,78 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.base.options import Option, options_of
+from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS
 from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import registry
+
+COLUMNS = ("kind", "name", "guarantee", "health")
+WRAPPED_WIDTH, MIN_WRAPPED_WIDTH = 20, 14
+"""A column whose longest text has at least the first width may be narrowed to the second on a terminal."""
+PIPE_WIDTH = 500
+"""The width of the table outside a terminal: one line per entry, for grep."""
 
 
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table, with every option.")
 def command(as_json: bool) -> None:
-    """List every mechanism, model, dataset, attack and paper: its distribution, guarantee, and whether it can be used."""
-    found = registry()
-    entries = [_with_files_checked(entry) for entry in found.entries]
+    """List every component, metric and paper: its distribution, guarantee, and whether it can be used."""
+    entries = list(map(_plain, registry().entries))
     if as_json:
-        click.echo(json.dumps([_plain(entry) for entry in entries], indent=2, ensure_ascii=False, default=str))
+        click.echo(json.dumps(entries, indent=2, ensure_ascii=False, default=str))
         return
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = 500  # one component a line, for grep
+        console.width = PIPE_WIDTH
     with console.capture() as table:
-        _print(console, entries)
+        _print(console, sorted(entries, key=_origin))  # stable: within a distribution by kind and name
     click.echo(table.get(), nl=False)
-    for name in found.disabled:
+    for name in registry().disabled:
         click.echo(f"Left out by DPBENCH_DISABLE_PLUGINS: {name}")
 
 
-def _with_files_checked(entry: Registration) -> Registration:
-    """A paper's files are read when they are needed, so the registry does not know whether they can be."""
-    if entry.kind != "paper" or entry.health != "ok":
-        return entry
-    from dpbench.experiments.claims import paper_fault
-
-    fault = paper_fault(entry.offer)
-    return replace(entry, health="broken", reason=fault) if fault else entry
-
-
-def _print(console: Console, entries: Iterable[Registration]) -> None:
-    """One table a distribution, with the same columns, and the reasons below."""
-    entries = sorted(entries, key=lambda entry: entry.plugin.origin)  # stable: within a distribution by kind and name
-    widths = [max((len(row[column]) for row in map(_row, entries)), default=0) for column in range(4)]
-    for origin, owned in groupby(entries, key=lambda entry: entry.plugin.origin):
+def _print(console: Console, entries: Sequence[dict[str, Any]]) -> None:
+    """Print a table for each distribution, all with the same columns, and the reasons below."""
+    widths = {column: max([len(column), *(len(entry[column]) for entry in entries)]) for column in COLUMNS}
+    for origin, group in groupby(entries, key=_origin):
         table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
-        for title, width in zip(("kind", "name", "guarantee", "health"), widths, strict=True):
-            table.add_column(title, min_width=max(width, len(title)) if width < 20 else 14)
+        for column, width in widths.items():
+            table.add_column(column, min_width=width if width < WRAPPED_WIDTH else MIN_WRAPPED_WIDTH)
         table.add_column("summary", ratio=1 if console.is_terminal else None)
-        for entry in owned:
-            style = "" if entry.health == "ok" else "red"
-            table.add_row(*(Text(text) for text in _row(entry)), Text(entry.summary), style=style)
-        console.print(Text(origin, style="bold"))
-        console.print(table)
-        console.print()
+        for entry in group:
+            cells = (Text(entry[column]) for column in (*COLUMNS, "summary"))
+            table.add_row(*cells, style="" if entry["health"] == "ok" else "red")
+        console.print(Text(origin, style="bold"), table, "", sep="\n")
     for entry in entries:
-        if entry.reason:
-            console.print(Text(f"{entry.kind} {entry.name} ({entry.plugin.origin}, {entry.plugin.name}): {entry.reason}"))
+        if entry["reason"]:
+            console.print(Text(f"{entry['kind']} {entry['name']} ({_origin(entry)}, {entry['plugin']}): {entry['reason']}"))
 
 
-def _row(entry: Registration) -> tuple[str, str, str, str]:
-    return entry.kind, entry.name, entry.guarantee, entry.health
+def _origin(entry: dict[str, Any]) -> str:
+    return f"{entry['distribution']} {entry['version']}"
 
 
 def _plain(entry: Registration) -> dict[str, Any]:
-    options: tuple[Option, ...] = ()
-    if entry.offer is not None and entry.kind in KINDS:
-        options = options_of(entry.offer)
+    options = options_of(entry.offer) if entry.offer is not None and entry.kind in KINDS else ()
+    reason = entry.reason or _paper_fault(entry)
     return {
         "kind": entry.kind,
         "name": entry.name,
         "plugin": entry.plugin.name,
-        "distribution": entry.distribution,
+        "distribution": entry.plugin.distribution,
         "version": entry.plugin.version,
         "summary": entry.summary,
         "guarantee": entry.guarantee,
-        "health": entry.health,
-        "reason": entry.reason,
+        "health": "broken" if reason and entry.health == "ok" else entry.health,
+        "reason": reason,
         "options": [{"name": opt.name, "allowed": opt.allowed, "default": opt.default, "help": opt.help} for opt in options],
     }
+
+
+def _paper_fault(entry: Registration) -> str:
+    """Return what is wrong with the files of a paper, which the registry does not read."""
+    if entry.kind != "paper":
+        return ""
+    from dpbench.experiments.claims import paper_fault
+
+    return paper_fault(entry.offer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from dpbench.base.errors import Refused
+from dpbench.base.names import name_fault
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import Sample
 from dpbench.records.metric_info import Direction, MetricInfo
-
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -120,8 +118,8 @@ class Metric:
     """Whether every model of that target has it. Otherwise a model asks for it by name (``Model.metrics``)."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
-            raise Refused(f"The name of a metric must be small letters, digits and _, a letter first. Got {self.name!r} instead.")
+        if fault := name_fault("a metric", self.name):
+            raise Refused(fault)
         if (self.compute is None) == (self.compute_run is None):
             raise Refused(f"The metric {self.name} must have one of 'compute' and 'compute_run'.")
         if self.better not in ("lower", "higher", "neither"):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpbench.base.errors import Refused
-
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+from dpbench.base.names import name_fault
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,8 @@ class Paper:
     folder: Path
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
-            raise Refused(f"The name of a paper must be small letters, digits and _, a letter first. Got {self.name!r} instead.")
+        if fault := name_fault("a paper", self.name):
+            raise Refused(fault)
         if not (isinstance(self.title, str) and self.title.strip()):
             raise Refused(f"The title of the paper {self.name} must be a text. Got {self.title!r} instead.")
         object.__setattr__(self, "folder", Path(self.folder))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import typing
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, Literal
 
 from dpbench.base.errors import Refused
+from dpbench.base.names import name_fault
 from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS, OFFERS
 
-NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]*")
 SCALAR_TYPES = (float, int, bool, str, NoneType, Any)
 
 
@@ -32,9 +31,8 @@ def _declaration_fault(cls: type[Any]) -> str:
         return f"The class {cls.__name__} must be decorated with @dataclass(frozen=True)."
     if any(field.name == "name" for field in fields(cls)):
         return f'The name of {cls.__name__} must be written without a type (name = "..."): with one it is an option.'
-    name = getattr(cls, "name", None)
-    if not (isinstance(name, str) and NAME_PATTERN.fullmatch(name)):
-        return f"The name of {cls.__name__} must be small letters, digits and _, a letter first. Got {name!r} instead."
+    if sentence := name_fault(cls.__name__, getattr(cls, "name", None)):
+        return sentence
     if not docstring or docstring.startswith(f"{cls.__name__}("):  # dataclasses write the signature if there is no docstring
         return f"The class {cls.__name__} must have a docstring: its first line is what listings show."
     abstract = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]

@@ -68,7 +68,7 @@ def test_people_are_told_what_is_synthetic(capsys: Capture) -> None:
     _, out, _ = run(capsys, "data", "list")
     assert "census: SYNTHETIC, 370,000 rows" in out
     assert "wine: 4,898 rows" in out
-    assert "acs: not here yet" in out
+    assert "acs: not available yet" in out
     assert "binary: above 5" in out
     assert run(capsys, "data") == (0, out, ""), "the list is also what is printed when no command is named"
 
@@ -104,7 +104,7 @@ def test_a_draft_runs_as_it_stands(folder: Path, capsys: Capture) -> None:
     assert "python -m dpbench dataset=table dataset.path=people.csv dataset.bounds=people.yaml" in out
     table = registry().get("dataset", "table").build({"path": "people.csv", "bounds": "people.yaml"}).table(stream(0))
     assert table.attributes == ("age", "sex")
-    assert "is there already" in refused(capsys, "data", "describe", "people.csv", "--out", "people.yaml")
+    assert "already exists" in refused(capsys, "data", "describe", "people.csv", "--out", "people.yaml")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (17, 90), (-3, 4), (1e-5, 3e-5), (-2_000_000, 7), (5, 5.001)])

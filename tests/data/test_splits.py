@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from dpbench.base.errors import Refused
-from dpbench.base.random_streams import stream
 from dpbench.data.splits import UNSAMPLED, Splits
 
 SCHEMES = {
@@ -77,13 +76,6 @@ def test_every_row_is_as_likely_in_every_part() -> None:
     expected = 2_000 * np.array([5, 3, 3, 3, 3, 3]) / 20
     score = ((counts - expected) ** 2 / expected).sum()
     assert stats.chi2.sf(score, 19 * 5) > 1e-6
-
-
-def test_streams_are_told_apart_by_every_name_its_type_and_its_place() -> None:
-    keys = [(), (0,), ("0",), (1,), (0, 1), (1, 0), ("a", "b"), ("ab",), ("a", "b", 0), ("a", 0, "b")]
-    firsts = [stream(*key).integers(2**63) for key in keys]
-    assert len(set(firsts)) == len(keys)
-    assert [stream(*key).integers(2**63) for key in keys] == firsts
 
 
 @pytest.mark.parametrize(
