@@ -37,7 +37,7 @@ from dpbench.audit.procedure import Audit, audit, audit_pair  # noqa: E402
 from dpbench.audit.scores import Scores  # noqa: E402
 from dpbench.audit.settings import AuditSettings  # noqa: E402
 from dpbench.audit.subject import AuditSubject, ClaimedPrivacy  # noqa: E402
-from dpbench.cells.work_unit import one_thread  # noqa: E402
+from dpbench.base.one_thread import one_thread  # noqa: E402
 from dpbench.privacy.ledger import Budget  # noqa: E402
 from dpbench.registry.lookup import registry  # noqa: E402
 

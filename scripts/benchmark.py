@@ -57,8 +57,9 @@ def main() -> int:
 
 def fits() -> tuple[float, float]:
     """Seconds of one whole work unit set, and of 50 bare products of its table."""
-    from dpbench.cells.loading import source_of
-    from dpbench.cells.work_unit import one_thread, run_unit
+    from dpbench.base.one_thread import one_thread
+    from dpbench.cells.loading import rows_of
+    from dpbench.cells.unit_runner import run_unit
     from dpbench.sweeps.grid import loaded
     from dpbench.sweeps.plan import plan
 
@@ -66,7 +67,7 @@ def fits() -> tuple[float, float]:
     grid = ["dataset=gaussian", "dataset.n=370000", "dataset.d=12", "mechanism=fm", "model.intercept=false"]
     planned = plan(loaded([*grid, "epsilon=0.1,0.2,0.4,0.8,1.6,3.2"]))
     units = planned.units()
-    z = np.ascontiguousarray(source_of(units[0].cells[0]).scaled(0).rows.z[:, 1:])
+    z = np.ascontiguousarray(rows_of(units[0].cells[0]).scaled(0).rows.z[:, 1:])
     assert z.shape == (370_000, 13)
 
     def bare() -> None:

@@ -13,24 +13,21 @@ from dpbench.accounting import privacy_loss
 from dpbench.audit.settings import AuditSettings
 from dpbench.base.options import check_options, option
 from dpbench.data.splits import Splits
-from dpbench.privacy import secure_noise as secure
+from dpbench.privacy import secure_noise
+from dpbench.registry.build import build
 
 NO_AUDIT = AuditSettings("none")
 
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """A component by name, with the options that differ from nothing: all of them, resolved."""
+    """A component's name and all of its options, defaults included."""
 
     name: str
     options: Mapping[str, Any]
 
     def as_config(self) -> dict[str, Any]:
         return {"name": self.name, **self.options}
-
-    @property
-    def digest(self) -> str:
-        return digest(self.as_config())
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Settings:
         if self.accounting == "pld":
             privacy_loss.require()
         if self.noise == "secure":
-            secure.require()
+            secure_noise.require()
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,10 @@ class Cell:
     """What the components and the data are, beyond their names: part of the key."""
     audit: AuditSettings = NO_AUDIT
     """Part of the key where there is one."""
+
+    def build(self, kind: str) -> Any:
+        """Return the component of this kind."""
+        return build(kind, getattr(self, kind).as_config())
 
     @cached_property
     def config(self) -> dict[str, Any]:

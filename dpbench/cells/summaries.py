@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpbench.cells.cell import Cell
-from dpbench.cells.work_unit import Part
+from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import advantage_cap
 from dpbench.privacy.ledger import Ledger, merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory, Provenance, Standing, cell_tags
@@ -18,7 +18,9 @@ SUMMARISED = ("utility/", "reference/", "attack/")
 CONFIDENCE = 0.95
 
 
-def record_of(cell: Cell, parts: Sequence[Part], params: Mapping[str, str], provenance: Provenance, primary: str) -> CellRecord:
+def record_of(
+    cell: Cell, parts: Sequence[BlockResult], params: Mapping[str, str], provenance: Provenance, primary: str
+) -> CellRecord:
     """Return the record of a cell whose blocks have all come back."""
     parts = sorted(parts, key=lambda part: part.repeats)
     errors = [part.error for part in parts if part.error]
@@ -130,7 +132,7 @@ def _capped(runs: Mapping[str, np.ndarray], ledger: Ledger) -> dict[str, float]:
     return {"attack/cap": advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
 
 
-def _health(runs: Mapping[str, np.ndarray], parts: Sequence[Part]) -> dict[str, float]:
+def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:
     """Rates from 0 to 1, and the numbers that the fit settled on."""
     status = runs["status"]
     rates = {name: float((status == name).mean()) for name in ("repaired", "diverged")}
@@ -140,7 +142,7 @@ def _health(runs: Mapping[str, np.ndarray], parts: Sequence[Part]) -> dict[str, 
     return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **settled}.items()}
 
 
-def _times(parts: Sequence[Part]) -> dict[str, float]:
+def _times(parts: Sequence[BlockResult]) -> dict[str, float]:
     timed = [part.fit_seconds for part in parts if part.fit_seconds is not None]
     first = {"time/fit_seconds": timed[0]} if timed else {}
     return {**first, "time/cell_seconds": math.fsum(part.seconds for part in parts)}

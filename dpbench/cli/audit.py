@@ -33,7 +33,7 @@ def command(overrides: tuple[str, ...]) -> int:
     """
     from dpbench.audit.procedure import audit
     from dpbench.audit.wording import CAVEAT, describe_audit
-    from dpbench.cells.work_unit import one_thread
+    from dpbench.base.one_thread import one_thread
 
     plan, kept, with_dataset = _read(overrides)
     failed = 0

@@ -19,7 +19,8 @@ from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.options import options_of
 from dpbench.cells.cell import digest
 from dpbench.cells.summaries import record_of
-from dpbench.cells.work_unit import Part, Unit, run_unit
+from dpbench.cells.unit_runner import run_unit
+from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.contracts.kinds import KINDS
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.metric_info import MetricInfo
@@ -144,7 +145,7 @@ def _whole(store: Store) -> Iterator[None]:
 def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None]) -> None:
     """Run the plan's units and hand over each cell's record when its last block is in."""
     planned = {one.cell.key: one for one in plan.to_run if one.cell}
-    parts: dict[str, list[Part]] = {key: [] for key in planned}
+    parts: dict[str, list[BlockResult]] = {key: [] for key in planned}
     with _Progress(len(planned)) as progress:
         for part in _parts(engine, plan.units()):
             parts[part.key].append(part)
@@ -156,7 +157,7 @@ def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None
                 progress.advance()
 
 
-def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[Part]:
+def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[BlockResult]:
     """The parts of all units; where one died, its cells are tried one by one, so that only the guilty one is given up."""
     again: list[Unit] = []
     for unit, result in run(engine, run_unit, units):
@@ -165,7 +166,7 @@ def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[Part]:
         elif len(unit.cells) > 1:
             again += [Unit((cell,), unit.repeats) for cell in unit.cells]
         else:
-            yield Part(unit.cells[0].key, unit.repeats, error=result.reason)
+            yield BlockResult(unit.cells[0].key, unit.repeats, error=result.reason)
     if again:
         yield from _parts(engine, again)
 

@@ -14,7 +14,7 @@ from dpbench.audit.settings import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
-from dpbench.cells.loading import DatasetRows, source_of
+from dpbench.cells.loading import DatasetRows, rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.component import Component
 from dpbench.data.geometry import Geometry
@@ -163,7 +163,7 @@ def _planned(point: GridPoint, swept: Sequence[str], tables: dict[str, _Facts]) 
     audit = AuditSettings(**config["audit"], seed=settings.seed)
     cell = Cell(choices["mechanism"], choices["model"], choices["dataset"], choices["attack"], splits, settings, versions, audit)
     if cell.shared not in tables:
-        source = source_of(cell)
+        source = rows_of(cell)
         _load(source, dataset.name)
         scaled = source.scaled(0)
         quadratic = "polynomial" in model.provides and "truncation" not in model.provides

@@ -17,7 +17,7 @@ from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.procedure import Audit, audit
 from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.audit.settings import AuditSettings
-from dpbench.cells.work_unit import one_thread
+from dpbench.base.one_thread import one_thread
 from dpbench.privacy.curator import Answer, Call
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import Nothing, Pure
-from dpbench.base.errors import Refused
-from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
+from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import SUFFIXES, record_of, summaries
-from dpbench.cells.work_unit import Part
+from dpbench.cells.work_unit import BlockResult
 from dpbench.data.splits import Splits
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
 from dpbench.records.cell_record import CellRecord, Provenance
@@ -118,10 +117,10 @@ PAID = LedgerEntry("objective", Pure(0.8), True, "a proof")
 
 
 @pytest.fixture
-def part() -> Callable[..., Part]:
+def part() -> Callable[..., BlockResult]:
     """One repeat of two folds: errors as asked."""
 
-    def make(key: str, repeat: int, errors: list[float], **more: Any) -> Part:
+    def make(key: str, repeat: int, errors: list[float], **more: Any) -> BlockResult:
         errors_ = np.array(errors)
         status = np.array(more.pop("status", ["ok", "ok"]))
         runs = {
@@ -134,16 +133,16 @@ def part() -> Callable[..., Part]:
             "weights": np.column_stack([errors_, 2 * errors_]),
         }
         rest = {"ledger": ledger(PAID), "fit_seconds": 0.25 if repeat == 0 else None, "seconds": 1.5, **more}
-        return Part(key, (repeat,), runs, coefficients=("intercept", "a"), **rest)
+        return BlockResult(key, (repeat,), runs, coefficients=("intercept", "a"), **rest)
 
     return make
 
 
-def record(cell: Cell, *parts: Part) -> CellRecord:
+def record(cell: Cell, *parts: BlockResult) -> CellRecord:
     return record_of(cell, parts, {"mechanism": "fm"}, Provenance(False, 0, "plugins 1", "2", "cpu"), "rmse")
 
 
-def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part: Callable[..., Part]) -> None:
+def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part: Callable[..., BlockResult]) -> None:
     first, second = part(cell.key, 0, [1, 2]), part(cell.key, 1, [3, 6])
     found = record(cell, second, first)
     assert (found.key, found.state, found.reason) == (cell.key, "run", "")
@@ -158,7 +157,7 @@ def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part:
     assert found.metrics == record(cell, first, second).metrics
 
 
-def test_the_privacy_of_a_record_is_its_ledgers(cell: Cell, part: Callable[..., Part]) -> None:
+def test_the_privacy_of_a_record_is_its_ledgers(cell: Cell, part: Callable[..., BlockResult]) -> None:
     found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [3, 6]))
     assert found.metrics["privacy/epsilon_budget"] == 0.8
     assert found.metrics["privacy/epsilon_accounted"] == 0.8
@@ -170,14 +169,14 @@ def test_the_privacy_of_a_record_is_its_ledgers(cell: Cell, part: Callable[..., 
     assert found.detail.ledger["total"] == {"epsilon": 0.8, "delta": 0.0}
 
 
-def test_an_infinite_epsilon_is_a_tag_and_no_metric(cell: Cell, part: Callable[..., Part]) -> None:
+def test_an_infinite_epsilon_is_a_tag_and_no_metric(cell: Cell, part: Callable[..., BlockResult]) -> None:
     bare = ledger(LedgerEntry("exact fit", Nothing(), False, "not private"))
     found = record(cell, *(part(cell.key, repeat, [1, 2], ledger=bare) for repeat in (0, 1)))
     assert "privacy/epsilon_accounted" not in found.metrics
     assert (found.tags["dpbench.private"], found.tags["dpbench.sound"]) == ("false", "false")
 
 
-def test_one_bad_block_is_enough_for_the_worse_standing(cell: Cell, part: Callable[..., Part]) -> None:
+def test_one_bad_block_is_enough_for_the_worse_standing(cell: Cell, part: Callable[..., BlockResult]) -> None:
     leaky = ledger(PAID, leaks=(Leak("bounds_from_data", "read"), Leak("lambda", "picked")))
     unsound = ledger(LedgerEntry("objective", Pure(0.8), False, "unproven"))
     found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], ledger=leaky))
@@ -186,7 +185,7 @@ def test_one_bad_block_is_enough_for_the_worse_standing(cell: Cell, part: Callab
     assert found.tags["dpbench.sound"] == "false"
 
 
-def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: Callable[..., Part]) -> None:
+def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: Callable[..., BlockResult]) -> None:
     first = part(
         cell.key, 0, [1.0, np.nan], status=["repaired", "diverged"], health={"not_positive_definite": np.array([True, True])}
     )
@@ -202,7 +201,7 @@ def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: C
     assert np.isnan(found.detail.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
 
 
-def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Callable[..., Part]) -> None:
+def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Callable[..., BlockResult]) -> None:
     parts = [part(cell.key, repeat, [np.nan, np.inf], status=["diverged", "diverged"]) for repeat in (0, 1)]
     found = record(cell, *parts)
     assert found.state == "run"
@@ -212,48 +211,17 @@ def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Cal
     assert found.history == {}
 
 
-def test_the_history_leaves_out_what_is_not_finite_in_part(cell: Cell, part: Callable[..., Part]) -> None:
+def test_the_history_leaves_out_what_is_not_finite_in_part(cell: Cell, part: Callable[..., BlockResult]) -> None:
     """One diverged run must not take away the history of the repeats that went well, nor shift their steps."""
     found = record(cell, part(cell.key, 0, [1.0, np.nan], status=["ok", "diverged"]), part(cell.key, 1, [3.0, 5.0]))
     steps = found.history.get("utility/rmse", ())
     assert steps in ((), (1.0, 4.0))
 
 
-def test_a_block_that_failed_fails_the_cell_and_says_why(cell: Cell, part: Callable[..., Part]) -> None:
-    found = record(cell, part(cell.key, 0, [1, 2]), Part(cell.key, (1,), error="ValueError: no"))
+def test_a_block_that_failed_fails_the_cell_and_says_why(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    found = record(cell, part(cell.key, 0, [1, 2]), BlockResult(cell.key, (1,), error="ValueError: no"))
     assert (found.state, found.reason) == ("failed", "ValueError: no")
     assert found.metrics == {}
     assert found.detail.runs == {}
     assert found.tags["dpbench.sound"] == "false"
     assert found.detail.config == cell.config
-
-
-def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
-    assert digest({"a": 1, "b": {"c": 2, "d": 3}}) == digest({"b": {"d": 3, "c": 2}, "a": 1})
-    assert digest({"a": 1}) != digest({"a": 1.5})
-    with pytest.raises(ValueError, match="JSON"):
-        digest({"a": math.nan})
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True])
-def test_settings_refuse_what_is_no_budget(epsilon: Any) -> None:
-    with pytest.raises(Refused, match="The 'epsilon' option of the command must be a float"):
-        Settings(epsilon=epsilon)
-
-
-def test_cells_share_a_unit_when_they_share_rows_splits_and_model(cell: Cell) -> None:
-    def other(**changes: Any) -> Cell:
-        return Cell(**{**{name: getattr(cell, name) for name in cell.__dataclass_fields__}, **changes})
-
-    assert other(mechanism=ComponentChoice("dpba", {})).shared == cell.shared
-    assert other(attack=ComponentChoice("membership", {})).shared == cell.shared
-    assert other(settings=Settings(epsilon=5.0)).shared == cell.shared
-    for change in (
-        {"model": ComponentChoice("ridge", {})},
-        {"dataset": ComponentChoice("wine", {"color": "red"})},
-        {"splits": Splits("kfold", 2, 3)},
-        {"settings": Settings(epsilon=0.8, seed=1)},
-        {"versions": {"data": "2"}},
-    ):
-        assert other(**change).shared != cell.shared, change
-        assert other(**change).key != cell.key, change

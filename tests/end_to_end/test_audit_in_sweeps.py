@@ -11,7 +11,8 @@ from dpbench.audit.settings import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import record_of
-from dpbench.cells.work_unit import Unit, run_unit
+from dpbench.cells.unit_runner import run_unit
+from dpbench.cells.work_unit import Unit
 from dpbench.data.splits import Splits
 from dpbench.records.cell_record import CellRecord, Provenance
 

@@ -12,8 +12,8 @@ import scipy.linalg  # noqa: F401  loads SciPy's BLAS, so that the limits below 
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpbench.cells import loading as sources
-from dpbench.cells import work_unit as unit
-from dpbench.cells.loading import source_of
+from dpbench.cells import unit_runner as unit
+from dpbench.cells.loading import rows_of
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps import plan as plan_module
 from dpbench.sweeps.engines import Engine, Local
@@ -41,8 +41,8 @@ def threads(count: int) -> Iterator[None]:
 
 
 def records(engine: Engine, *overrides: str, backwards: bool = False) -> Records:
-    unit._kept.clear()  # nothing that an earlier sweep of this process computed is taken for a result of this one
-    sources._source.cache_clear()
+    unit.last_runner.clear()  # nothing that an earlier sweep of this process computed is taken for a result of this one
+    sources.last_rows.clear()
     points = loaded(overrides or GRID)
     found: Records = {}
     run_cells(plan(points[::-1] if backwards else points), engine, lambda record: found.__setitem__(record.key, record))
@@ -53,7 +53,7 @@ def bits(found: Records) -> dict[str, Any]:
     """Everything about the cells that is not a clock's, to the bit."""
     return {
         key: {
-            "status": record.state,
+            "state": record.state,
             "config": record.detail.config,
             "params": record.params,
             "tags": record.tags,
@@ -72,7 +72,7 @@ def expected() -> dict[str, Any]:
     with threads(1):
         found = bits(records(Engine()))
     assert len(found) == 6
-    assert all(cell["status"] == "ok" for cell in found.values())
+    assert all(cell["state"] == "run" for cell in found.values())
     return found
 
 
@@ -148,5 +148,5 @@ def test_the_default_blocks_depend_on_the_data_alone() -> None:
     large = plan(loaded(["dataset=gaussian", "dataset.n=200000", "dataset.d=2", "splits.repeats=50"]))
     repeats = [unit.repeats for unit in large.units()]
     assert sorted(repeat for block in repeats for repeat in block) == list(range(50))
-    rows = source_of(large.to_run[0].cell).scaled(0).rows.n  # type: ignore[arg-type]
+    rows = rows_of(large.to_run[0].cell).scaled(0).rows.n  # type: ignore[arg-type]
     assert max(map(len, repeats)) == plan_module.BLOCK_ROWS // rows

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpbench.cells.summaries import record_of
-from dpbench.cells.work_unit import Unit, run_unit
+from dpbench.cells.unit_runner import run_unit
+from dpbench.cells.work_unit import Unit
 from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows

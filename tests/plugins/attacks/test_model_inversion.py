@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.cells.work_unit import Part, run_unit
+from dpbench.cells.unit_runner import run_unit
+from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
@@ -252,7 +253,7 @@ def test_uniform_priors_leave_out_what_never_occurs(make: Any, aim: Aim, people:
     assert metrics["balanced_accuracy"] == pytest.approx(1 / 3)
 
 
-def parts(*overrides: str) -> list[Part]:
+def parts(*overrides: str) -> list[BlockResult]:
     return [part for unit in plan(loaded(overrides)).units() for part in run_unit(unit)]
 
 

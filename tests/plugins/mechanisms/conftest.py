@@ -10,7 +10,8 @@ import pytest
 
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import record_of
-from dpbench.cells.work_unit import Part, Unit, run_unit
+from dpbench.cells.unit_runner import run_unit
+from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.model import Model, Problem
 from dpbench.data.bins import Binning
@@ -79,10 +80,10 @@ def assert_fit_of_binned_rows() -> Callable[..., None]:
 
 
 @pytest.fixture(scope="session")
-def run_cell(make: Callable[..., Any]) -> Callable[..., tuple[Cell, list[Part]]]:
+def run_cell(make: Callable[..., Any]) -> Callable[..., tuple[Cell, list[BlockResult]]]:
     """Runs a cell of one repeat, with the linear model."""
 
-    def run(mechanism: str, dataset: str = "wine", **options: Any) -> tuple[Cell, list[Part]]:
+    def run(mechanism: str, dataset: str = "wine", **options: Any) -> tuple[Cell, list[BlockResult]]:
         names = {"mechanism": mechanism, "model": "linear", "dataset": dataset, "attack": "none"}
         choices = [
             ComponentChoice(name, make(kind, name, **(options if kind == "mechanism" else {})).options())
@@ -97,7 +98,7 @@ def run_cell(make: Callable[..., Any]) -> Callable[..., tuple[Cell, list[Part]]]
 
 
 @pytest.fixture(scope="session")
-def cell_record(run_cell: Callable[..., tuple[Cell, list[Part]]]) -> Callable[..., Any]:
+def cell_record(run_cell: Callable[..., tuple[Cell, list[BlockResult]]]) -> Callable[..., Any]:
     """The record of such a cell."""
 
     def record(mechanism: str, dataset: str = "wine", **options: Any) -> Any:

@@ -1,0 +1,211 @@
+"""Run a work unit on one worker. A pure function: unit in, one result per cell out."""
+
+from __future__ import annotations
+
+import statistics
+import time
+import traceback
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbench.base.errors import Refused
+from dpbench.base.one_entry_cache import OneEntryCache
+from dpbench.base.one_thread import one_thread
+from dpbench.base.random_streams import stream
+from dpbench.cells.budgets import budget_of
+from dpbench.cells.cell import Cell
+from dpbench.cells.loading import rows_of
+from dpbench.cells.scoring import finite_weights, reference_columns, utility_columns, where_finite
+from dpbench.cells.work_unit import BlockResult, Unit
+from dpbench.contracts.attack import AttackTarget
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.metric import Predictions, evaluate
+from dpbench.contracts.model import Problem
+from dpbench.data.blocks import Block
+from dpbench.data.samples import WholeSample
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget, Ledger
+from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.registry.lookup import registry
+
+if TYPE_CHECKING:
+    from dpbench.audit.procedure import Audit
+
+MAX_TIMED_FITS = 3
+MAX_TIMING_SECONDS = 0.5
+"""No further fit is timed after this long."""
+
+
+def run_unit(unit: Unit) -> list[BlockResult]:
+    """Return the result of every cell of the unit; a cell that fails says why and leaves the others alone."""
+    with one_thread():
+        try:
+            runner = runner_of(unit)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything: it costs this unit's cells only
+            return [BlockResult(cell.key, unit.repeats, error=explained(error, cell)) for cell in unit.cells]
+        return [runner.result(cell) for cell in unit.cells]
+
+
+def runner_of(unit: Unit) -> UnitRunner:
+    """Return the unit's runner. Units that hold other cells on the same block follow each other and share it."""
+    return last_runner.get((unit.cells[0].shared, unit.repeats), lambda: UnitRunner(unit))
+
+
+@dataclass(frozen=True)
+class CellFit:
+    """A mechanism's fit on a block; cells that differ only by the attack share it."""
+
+    mechanism: Mechanism
+    budget: Budget
+    fit: Fit
+    ledger: Ledger
+    seconds: float | None
+    """The time of one fit from rows; measured on the block with the first repeat."""
+
+
+class UnitRunner:
+    """Runs cells on one block and holds what they share: sums over rows, references, the last fit, what attacks prepare."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.repeats = unit.repeats
+        self.source = rows_of(unit.cells[0])
+        first = self.source.scaled(unit.repeats[0])  # before the block passes over the tables of the later repeats
+        self.clipped = first.rows.clipped
+        self.block = self.source.block(unit.repeats)
+        self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
+        preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
+        self.problem: Problem = self.source.model.prepare(preparing)
+        self.preparation = preparing.ledger
+        self.metrics = registry().metrics_of(self.source.model)
+        self._last_fit: OneEntryCache[CellFit] = OneEntryCache()
+        self._remembered: dict[Hashable, Any] = {}
+
+    def result(self, cell: Cell) -> BlockResult:
+        """Return the cell's numbers on this block, or why it failed."""
+        start = time.perf_counter()
+        try:
+            fitted = self.fit(cell)
+            fit = fitted.fit
+            utility = utility_columns(self.metrics, fit, self.block, self.references)
+            columns = {**self.references, **utility, **self.attacked(cell, fitted), "status": fit.status}
+            seconds = time.perf_counter() - start
+            return BlockResult(
+                cell.key,
+                self.repeats,
+                runs={**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights},
+                curves={name: values for name, values in columns.items() if values.ndim > 1},
+                health=dict(fit.health),
+                notes={**fit.notes, "target_clipped": self.clipped},
+                coefficients=self.block.geometry.names,
+                ledger=fitted.ledger,
+                fit_seconds=fitted.seconds,
+                seconds=seconds,
+                audited=self.audited(cell, fitted),
+            )
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
+            return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
+
+    @cached_property
+    def references(self) -> dict[str, np.ndarray]:
+        return reference_columns(self.metrics, self.problem, self.block, self.source.seed)
+
+    def fit(self, cell: Cell) -> CellFit:
+        """Return the cell's fit."""
+        return self._last_fit.get(cell.fit, lambda: self._fit(cell))
+
+    def _fit(self, cell: Cell) -> CellFit:
+        mechanism: Mechanism = cell.build("mechanism")
+        budget = budget_of(cell.settings, mechanism, self.source.model, self.block.geometry, int(self.block.train.n[0]))
+        curator = self.curator(budget, cell.settings.noise)
+        fit = mechanism.fit(curator, self.problem, budget)
+        if not isinstance(fit, Fit):
+            raise TypeError(f"{mechanism.name} must return a dpbench.Fit. Got {type(fit).__name__} instead.")
+        shape = (len(self.block.runs), self.block.geometry.dimension)
+        if fit.weights.shape != shape:
+            raise ValueError(f"{mechanism.name} must return weights of shape {shape}. Got {fit.weights.shape} instead.")
+        seconds = self._seconds_of_one_fit(mechanism, budget) if 0 in self.repeats else None
+        return CellFit(mechanism, budget, fit, curator.ledger, seconds)
+
+    def curator(self, budget: Budget, noise: str) -> Curator:
+        """Return a curator whose ledger begins with what preparing the model leaked and cost."""
+        before = self.preparation.leaks, self.preparation.entries
+        if noise == "secure":
+            return SecureCurator(self.block.train, budget, *before)
+        return Curator(self.block.train, self.draws, budget, *before)
+
+    def _seconds_of_one_fit(self, mechanism: Mechanism, budget: Budget) -> float:
+        """Time a fit of the first run from its rows, with no sums to reuse: the median of a few."""
+        rows = self.block.train.rows(0)
+        times: list[float] = []
+        while len(times) < MAX_TIMED_FITS and sum(times) < MAX_TIMING_SECONDS:
+            start = time.perf_counter()
+            curator = Curator(WholeSample(rows), self.draws.for_run(0), budget)
+            mechanism.fit(curator, self.source.model.prepare(curator), budget)
+            times.append(time.perf_counter() - start)
+        return statistics.median(times)
+
+    def attacked(self, cell: Cell, fitted: CellFit) -> dict[str, np.ndarray]:
+        """Return the attack's metrics. Runs with non-finite weights get NaN, except in the controls, which use no weights."""
+        finite, weights = finite_weights(fitted.fit)
+        target = AttackTarget(
+            self.problem,
+            weights,
+            self.block.train,
+            self.block.test,
+            fitted.ledger.total.epsilon,
+            self.block,
+            lambda block: self.refitted(fitted, block),
+            lambda *names: stream(self.source.seed, self.source.identity, "attack", *names),
+            lambda weights, sample: evaluate(self.metrics, Predictions(weights, sample)),
+            self.remembered,
+        )
+        metrics = cell.build("attack").run(target)
+        return {
+            f"attack/{name}": values if name.startswith("control/") else where_finite(finite, values)
+            for name, values in metrics.items()
+        }
+
+    def refitted(self, fitted: CellFit, block: Block) -> np.ndarray:
+        """Return the weights of the mechanism on other splits, with noise that no cell has seen."""
+        draws = Draws(self.source.seed, f"{self.source.identity} shadow", block.runs)
+        preparing = Curator(block.train, draws, Budget())
+        problem = self.remembered(("problem", block), lambda: self.source.model.prepare(preparing))
+        return fitted.mechanism.fit(Curator(block.train, draws, fitted.budget), problem, fitted.budget).weights
+
+    def remembered(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """Return what was computed under this key for an earlier cell, or compute it."""
+        if key not in self._remembered:
+            self._remembered[key] = compute()
+        return self._remembered[key]
+
+    def audited(self, cell: Cell, fitted: CellFit) -> Audit | None:
+        """Return the audit on made-up tables of the same geometry, on the block with the first repeat."""
+        if cell.audit.level == "none" or 0 not in self.repeats or not fitted.ledger.total.private:
+            return None
+        from dpbench.audit.procedure import audit
+
+        return audit(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit)
+
+
+last_runner: OneEntryCache[UnitRunner] = OneEntryCache()
+
+
+def explained(error: BaseException, cell: Cell) -> str:
+    """Return what failed and where. The exception's own text may quote a row: it is left out where rows are private."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{last.filename.rpartition('/')[2]}:{last.lineno} in {last.name}"
+    silence = "what it says is left out, since it may quote a private row"
+    text = str(error) if isinstance(error, Refused) or _public(cell) else silence
+    return f"{type(error).__name__}: {text} ({where})"
+
+
+def _public(cell: Cell) -> bool:
+    try:
+        return bool(cell.build("dataset").public)
+    except Exception:  # noqa: BLE001  a dataset that cannot even be built is not known to be public
+        return False

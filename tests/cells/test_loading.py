@@ -1,0 +1,56 @@
+"""Loading the rows of a cell: what is cached, and which options leave the random streams alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.cells.cell import Cell, ComponentChoice, Settings
+from dpbench.cells.loading import DatasetRows, identity, rows_of
+from dpbench.data.splits import Splits
+
+GAUSSIAN = {"n": 60, "d": 2}
+
+
+def cell(**dataset: Any) -> Cell:
+    names = ("fm", "linear", "gaussian", "none")
+    choices = [ComponentChoice(name, {**GAUSSIAN, **dataset} if name == "gaussian" else {}) for name in names]
+    return Cell(*choices, Splits("kfold", 3, 2), Settings(), {})
+
+
+def test_cells_with_the_same_rows_share_them() -> None:
+    first = rows_of(cell())
+    assert rows_of(cell()) is first
+    assert rows_of(cell(n=61)) is not first
+
+
+@pytest.mark.parametrize("redraw", [False, True])
+def test_a_table_is_the_same_for_all_repeats_unless_it_is_redrawn(redraw: bool) -> None:
+    rows = rows_of(cell(redraw=redraw))
+    first, second = (rows.scaled(repeat).rows.z for repeat in (0, 1))
+    assert (first is second) != redraw
+    assert np.array_equal(first, second) != redraw
+    np.testing.assert_array_equal(rows.scaled(0).rows.z, first)
+
+
+def test_every_row_has_a_part_in_every_repeat() -> None:
+    rows = rows_of(cell())
+    first, second = rows.labels(0), rows.labels(1)
+    assert first.shape == (60,)
+    assert set(first.tolist()) == {0, 1}
+    assert (first != second).any()
+
+
+def test_selecting_columns_leaves_the_random_streams_alone(make: Callable[..., Any]) -> None:
+    assert identity(make("dataset", "wine", attributes=3)) == identity(make("dataset", "wine"))
+    assert identity(make("dataset", "wine", color="red")) != identity(make("dataset", "wine"))
+
+
+def test_a_block_holds_the_rows_of_its_repeats(make: Callable[..., Any]) -> None:
+    rows = DatasetRows(make("dataset", "gaussian", **GAUSSIAN), make("model", "linear"), Splits("kfold", 3, 2), 0)
+    block = rows.block([1, 2])
+    assert block.runs == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    np.testing.assert_array_equal(block.train.n + block.test.n, 60)

@@ -1,0 +1,76 @@
+"""Scores of the runs of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.cells.loading import DatasetRows
+from dpbench.cells.scoring import finite_weights, reference_columns, utility_columns, where_finite
+from dpbench.contracts.fit import Fit
+from dpbench.data.splits import Splits
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget
+from dpbench.registry.lookup import registry
+
+
+@pytest.fixture
+def prepared(make: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """Return the metrics of a linear model, its problem on wine, and a block of two repeats and two folds."""
+    rows = DatasetRows(make("dataset", "wine"), make("model", "linear"), Splits("kfold", 2, 2), 0)
+    block = rows.block([0, 1])
+    return (
+        registry().metrics_of(rows.model),
+        rows.model.prepare(Curator(block.train, Draws(0, "test", block.runs), Budget())),
+        block,
+    )
+
+
+def test_the_non_private_fit_exceeds_itself_by_nothing(prepared: tuple[Any, Any, Any]) -> None:
+    metrics, problem, block = prepared
+    references = reference_columns(metrics, problem, block, 7)
+    utility = utility_columns(metrics, problem.exact(block.train), block, references)
+    np.testing.assert_array_equal(utility["utility/rmse"], references["reference/no_privacy/rmse"])
+    np.testing.assert_array_equal(utility["utility/excess_rmse"], 0)
+
+
+def test_references_name_every_run(prepared: tuple[Any, Any, Any]) -> None:
+    metrics, problem, block = prepared
+    references = reference_columns(metrics, problem, block, 7)
+    assert references["repeat"].tolist() == [0, 0, 1, 1]
+    assert references["fold"].tolist() == [0, 1, 0, 1]
+    assert references["seed"].tolist() == [7] * 4
+    np.testing.assert_array_equal(references["n_train"] + references["n_test"], 4898)
+
+
+def test_the_mean_predictor_of_a_linear_model_is_beaten_by_its_fit(prepared: tuple[Any, Any, Any]) -> None:
+    references = reference_columns(*prepared, 0)
+    assert (references["reference/no_privacy/rmse"] < references["reference/mean_predictor/rmse"]).all()
+
+
+def test_a_run_without_finite_weights_has_no_score_and_leaves_the_others_alone(prepared: tuple[Any, Any, Any]) -> None:
+    metrics, problem, block = prepared
+    references = reference_columns(metrics, problem, block, 0)
+    fit = problem.exact(block.train)
+    weights = fit.weights.copy()
+    weights[2, 0] = np.inf
+    utility = utility_columns(metrics, Fit.good(weights), block, references)
+    for name in ("utility/rmse", "utility/excess_rmse"):
+        np.testing.assert_array_equal(np.isnan(utility[name]), [False, False, True, False])
+
+
+def test_a_model_whose_exact_fit_is_no_fit_is_named(prepared: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics, problem, block = prepared
+    monkeypatch.setattr(type(problem), "exact", lambda self, sample: None)
+    with pytest.raises(TypeError, match=r"exact must return a dpbench\.Fit\. Got NoneType instead\."):
+        reference_columns(metrics, problem, block, 0)
+
+
+def test_runs_that_are_not_finite_are_masked_in_numbers_and_in_curves() -> None:
+    finite, weights = finite_weights(Fit.good(np.array([[1.0, 2.0], [np.nan, 3.0]])))
+    assert weights.tolist() == [[1.0, 2.0], [0.0, 0.0]]
+    assert np.isnan(where_finite(finite, np.ones(2))).tolist() == [False, True]
+    assert np.isnan(where_finite(finite, np.ones((2, 3)))).all(axis=1).tolist() == [False, True]
