@@ -10,11 +10,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from dpbench.base.version import __version__
+from dpbench.records import names
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 State = Literal["run", "resumed", "failed", "pruned"]
 
-COLUMNS = ("state", "reason", "primary", "run_id")
+COLUMNS = tuple(name.text for name in names.RECORD_COLUMNS)
 """The columns of ``records.parquet`` that are neither a parameter, nor a tag, nor a metric."""
 
 
@@ -72,45 +73,48 @@ class CellRecord:
     @property
     def private(self) -> bool:
         """Whether everything released is accounted with a finite ε."""
-        return self.tags.get("dpbench.private") == "true"
+        return self.tags.get(names.PRIVATE) == "true"
 
     @property
     def sound(self) -> bool:
         """Whether every answer carries a proof, and no audit failed."""
-        return self.tags.get("dpbench.sound") == "true"
+        return self.tags.get(names.SOUND) == "true"
 
     @property
     def audit_failed(self) -> bool:
-        return self.tags.get("dpbench.audit") == "failed"
+        return self.tags.get(names.AUDIT) == "failed"
 
     @property
     def synthetic(self) -> bool:
         """Whether the rows were drawn and not collected."""
-        return self.tags.get("dpbench.synthetic") == "true"
+        return self.tags.get(names.SYNTHETIC) == "true"
 
     @property
     def simulated(self) -> bool:
         """Whether the noise was drawn from a seed."""
-        return self.tags.get("dpbench.noise") == "simulation"
+        return self.tags.get(names.NOISE) == "simulation"
 
     @property
     def leaks(self) -> tuple[Leak, ...]:
         """What reached the result unpaid. Without the ledger's file, the reasons are empty."""
-        names = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name]
-        listed = self.detail.ledger.get("leaks", ()) if names else ()
-        return tuple(Leak(leak["what"], leak["why"]) for leak in listed) or tuple(Leak(name, "") for name in names)
+        listed = self.detail.ledger.get("leaks", ()) if self._leak_names else ()
+        return tuple(Leak(leak["what"], leak["why"]) for leak in listed) or tuple(Leak(name, "") for name in self._leak_names)
+
+    @property
+    def _leak_names(self) -> list[str]:
+        return [name for name in self.tags.get(names.LEAKS, "").split(",") if name]
 
     @property
     def ranked(self) -> bool:
         """Whether its number may stand in a ranking: private, sound, and without a leak."""
-        return self.done and self.private and self.sound and not self.tags.get("dpbench.leaks")
+        return self.done and self.private and self.sound and not self._leak_names
 
     @property
     def guarantee(self) -> str:
         """The standing of the guarantee in a few plain words."""
         if not self.private:
             return "NOT PRIVATE"
-        leaks = [name for name in self.tags.get("dpbench.leaks", "").split(",") if name not in ("", UNPROVEN_NOISE.what)]
+        leaks = [name for name in self._leak_names if name != UNPROVEN_NOISE.what]
         failed = ["AUDIT FAILED"] if self.audit_failed else []
         unproven = failed or (["UNPROVEN"] if not self.sound else [])
         return ", ".join([*unproven, *([f"LEAKS {', '.join(leaks)}"] if leaks else [])]) or "sound"
@@ -155,7 +159,7 @@ class CellRecord:
     @property
     def accounted(self) -> float:
         """The accounted ε to four digits. Cells are compared at equal accounted ε: papers count ε in several units."""
-        return float(f"{self.metrics.get('privacy/epsilon_accounted', math.inf):.4g}")
+        return float(f"{self.metrics.get(names.EPSILON_ACCOUNTED, math.inf):.4g}")
 
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
@@ -212,20 +216,20 @@ class Standing:
 def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
     """Return the tags of a cell, the only place where they are made."""
     tags = {
-        "dpbench.synthetic": str(provenance.synthetic).lower(),
+        names.SYNTHETIC: str(provenance.synthetic).lower(),
         "dpbench.version": __version__,
         "dpbench.numpy": provenance.numpy,
         "dpbench.cpu": provenance.cpu,
         "dpbench.plugin_version": provenance.plugin_version,
-        "dpbench.noise": standing.noise,
-        "dpbench.sound": str(standing.sound and standing.audit_passed is not False).lower(),
-        "dpbench.leaks": ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
-        "dpbench.leaks_why": "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
+        names.NOISE: standing.noise,
+        names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
+        names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
+        names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
     }
     if provenance.rows_dropped:
-        tags["dpbench.rows_dropped"] = str(provenance.rows_dropped)
+        tags[names.ROWS_DROPPED] = str(provenance.rows_dropped)
     if standing.private is not None:
-        tags["dpbench.private"] = str(standing.private).lower()
+        tags[names.PRIVATE] = str(standing.private).lower()
     if standing.audit_passed is not None:
-        tags["dpbench.audit"] = "passed" if standing.audit_passed else "failed"
+        tags[names.AUDIT] = "passed" if standing.audit_passed else "failed"
     return tags

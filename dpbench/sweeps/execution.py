@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import shlex
 import signal
 import sys
@@ -24,6 +22,7 @@ from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.contracts.kinds import KINDS
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.metric_info import MetricInfo
+from dpbench.records.names import REPORT_FOLDER
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.registry.lookup import registry
@@ -35,7 +34,7 @@ from dpbench.sweeps.plan import SweepPlan
 from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.store_uri import masked
-from dpbench.tracking.sweep_reader import RECORDS, REQUEST
+from dpbench.tracking.sweep_files import write_sweep_files
 from dpbench.tracking.ui_view import links, save_view
 
 OK, FAILED = 0, 1
@@ -114,7 +113,7 @@ def execute(
         with _whole(store):
             view = save_view(store)
             if parent:
-                pages = links(store.experiment_id, parent, view, "report/report.html")
+                pages = links(store.experiment_id, parent, view)
                 _close(writer, summary, pages)
         return Outcome(summary, store.shown)
 
@@ -222,21 +221,13 @@ def _title(plan: SweepPlan, preset: Preset | None) -> str:
 
 def _close(writer: Writer, summary: SweepSummary, pages: str) -> None:
     """The parent's note and artifacts: the report, the plan, all records."""
-    import pandas
-
-    sweep, cells = summary.sweep, summary.cells
+    cells = summary.cells
     with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
         folder = Path(name)
-        figure = write_report(summary, folder / "report")
-        pandas.DataFrame([cell.as_columns() for cell in cells]).to_parquet(folder / RECORDS, index=False)
-        (folder / REQUEST).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
-        with (folder / "plan.csv").open("w", newline="", encoding="utf-8") as file:
-            names = list(dict.fromkeys(key for cell in cells for key in cell.params))
-            out = csv.writer(file)
-            out.writerow(["state", "why", *names])
-            out.writerows([cell.state, cell.reason, *(cell.params.get(key, "") for key in names)] for cell in cells)
+        figure = write_report(summary, folder / REPORT_FOLDER)
+        write_sweep_files(summary.sweep, folder)
         ended: Ending = "FAILED" if any(cell.state == "failed" for cell in cells) else "FINISHED"
-        writer.close_sweep(sweep.run_id, ended, f"{pages}\n\n{note(summary, figure)}", folder, summary.metrics)
+        writer.close_sweep(summary.sweep.run_id, ended, f"{pages}\n\n{note(summary, figure)}", folder, summary.metrics)
 
 
 class _Progress:

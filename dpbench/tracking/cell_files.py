@@ -1,62 +1,77 @@
-"""The files that stay with a cell: its configuration, its ledger, and one row for each of its runs."""
+"""Write and read the files of a cell: its configuration, its ledger, and tables of its runs and curves."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.names import CONFIG_FILE, CURVES_FILE, LEDGER_FILE, RUNS_FILE
+from dpbench.tracking.store import artifact_path
 
 
-def write_files(record: CellRecord, folder: Path) -> None:
-    """Write ``config.yaml``, ``ledger.json``, ``runs.parquet`` and ``curves.parquet``; what a cell does not have is left out."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_config(record.detail.config, folder / "config.yaml")
-    if record.detail.ledger:
-        text = json.dumps(plain(record.detail.ledger), indent=1, ensure_ascii=False, allow_nan=False)
-        (folder / "ledger.json").write_text(text + "\n", encoding="utf-8")
-    if record.detail.runs:
-        _write_table(record.detail.runs, folder / "runs.parquet")
-    if record.detail.curves:
-        _write_table(_long(record.detail.curves), folder / "curves.parquet")
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON and YAML know it: NumPy's numbers as Python's, and null for a number that is not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value
-
-
-def _write_config(config: Mapping[str, Any], path: Path) -> None:
+def write_cell_files(record: CellRecord, folder: Path) -> None:
+    """Write ``config.yaml``, ``ledger.json``, ``runs.parquet`` and ``curves.parquet``, leaving out those that would be empty."""
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the C one is there in every wheel, and ten times faster
-    path.write_text(yaml.dump(plain(config), Dumper=dumper, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    detail = record.detail
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the C version is in every wheel, and ten times faster
+    text = yaml.dump(_plain(detail.config), Dumper=dumper, sort_keys=False, allow_unicode=True)
+    (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    if detail.ledger:
+        text = json.dumps(_plain(detail.ledger), indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / LEDGER_FILE).write_text(text + "\n", encoding="utf-8")
+    if detail.runs:
+        _write_table(detail.runs, folder / RUNS_FILE)
+    if detail.curves:
+        _write_table(_stacked(detail.curves), folder / CURVES_FILE)
 
 
-def read_runs(path: Path) -> dict[str, np.ndarray]:
-    """The columns of ``runs.parquet``."""
-    import pyarrow.parquet
+@dataclass(frozen=True)
+class StoredDetail:
+    """The detail of a recorded cell: each file is read when it is first needed."""
 
-    table = pyarrow.parquet.read_table(path)
-    return {name: table[name].to_numpy() for name in table.column_names}
+    store_uri: str
+    artifact_uri: str
+    """Where the run's artifacts are: asking the store for it would take longer than reading them."""
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        import yaml
+
+        path = self._path(CONFIG_FILE)
+        return dict(yaml.safe_load(path.read_text(encoding="utf-8"))) if path else {}
+
+    @cached_property
+    def ledger(self) -> Mapping[str, Any]:
+        path = self._path(LEDGER_FILE)
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path else {}
+
+    @cached_property
+    def runs(self) -> Mapping[str, np.ndarray]:
+        path = self._path(RUNS_FILE)
+        return _read_table(path) if path else {}
+
+    @cached_property
+    def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        path = self._path(CURVES_FILE)
+        return read_curves(path) if path else {}
+
+    def _path(self, name: str) -> Path | None:
+        return artifact_path(self.store_uri, self.artifact_uri, name)
 
 
 def read_curves(path: Path) -> dict[str, dict[str, np.ndarray]]:
-    """The curves of ``curves.parquet``, by their names."""
-    table = read_runs(path)
+    """Return the curves of ``curves.parquet`` by name."""
+    table = _read_table(path)
     names = table.pop("curve")
     return {
         name: {column: values[names == name] for column, values in table.items() if np.isfinite(values[names == name]).all()}
@@ -64,15 +79,28 @@ def read_curves(path: Path) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def _long(curves: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The curves below each other; a curve that no run has keeps its points alone."""
-    names = list(dict.fromkeys(column for curve in curves.values() for column in curve))
-    sizes = {name: len(curve["x"]) for name, curve in curves.items()}
+def _plain(value: Any) -> Any:
+    """Return the value as JSON and YAML know it: Python's numbers for NumPy's, and null for those that are not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def _stacked(curves: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return one table of all curves. A curve that no run has keeps its points; its other columns are NaN."""
+    names = dict.fromkeys(column for curve in curves.values() for column in curve)
+    sizes = [len(curve["x"]) for curve in curves.values()]
     columns = {
-        column: np.concatenate([curve.get(column, np.full(sizes[name], np.nan)) for name, curve in curves.items()])
-        for column in names
+        name: np.concatenate([curve.get(name, np.full(size, np.nan)) for curve, size in zip(curves.values(), sizes, strict=True)])
+        for name in names
     }
-    return {"curve": np.repeat(list(sizes), list(sizes.values())), **columns}
+    return {"curve": np.repeat(list(curves), sizes), **columns}
 
 
 def _write_table(columns: Mapping[str, np.ndarray], path: Path) -> None:
@@ -83,10 +111,17 @@ def _write_table(columns: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def _column(values: np.ndarray) -> Any:
-    """A column; rows of more than one number become lists, which pandas reads back as one array a row."""
+    """Return a column. Rows of several numbers become lists, which pandas reads back as one array per row."""
     import pyarrow
 
     if values.ndim == 1:
         return pyarrow.array(values)
     rows = np.ascontiguousarray(values).reshape(len(values), -1)
     return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(rows.ravel()), rows.shape[1])
+
+
+def _read_table(path: Path) -> dict[str, np.ndarray]:
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    return {name: table[name].to_numpy() for name in table.column_names}

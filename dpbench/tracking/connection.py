@@ -1,4 +1,4 @@
-"""Reach a tracking store of each kind quickly, make its tables once, and refuse one that cannot be used."""
+"""Connect to a tracking store of any kind within seconds, create its tables once, and refuse one that cannot be used."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dpbench.tracking.store_uri import SERVERS, masked, password_of, scheme, sql
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-ARTIFACTS = "mlartifacts"
+ARTIFACT_FOLDER = "mlartifacts"
 
-_SECONDS = 5
-"""How long a store may take to answer before it counts as unreachable."""
+_TIMEOUT_SECONDS = 5
+"""A store that does not answer for this long is unreachable."""
 
 _DRIVERS = {
     "psycopg": "pip install 'psycopg[binary]' (or name the older driver: postgresql+psycopg2://)",
@@ -30,15 +30,15 @@ _DRIVERS = {
 
 
 @contextmanager
-def opening(uri: str, create: bool) -> Iterator[MlflowClient]:
-    """A client of the store, which nobody else is making at the same time; whatever goes wrong is one sentence."""
+def connected(uri: str, create: bool) -> Iterator[MlflowClient]:
+    """Yield a client of the store while no other process can create it; every failure is refused with one sentence."""
     kind = _open_server if scheme(uri) in SERVERS else _open_sqlite if scheme(uri) == "sqlite" else _open_database
     with _refusing(uri), kind(uri, create) as client:
         yield client
 
 
-def tidy(uri: str) -> None:
-    """Fold the write-ahead log of a SQLite store that nobody has open any more back into its file."""
+def merge_write_ahead_log(uri: str) -> None:
+    """Merge the write-ahead log of a SQLite store into its file, if no process has the store open."""
     path = sqlite_path(uri)
     if path and path.is_file():
         with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
@@ -46,25 +46,23 @@ def tidy(uri: str) -> None:
 
 
 class Missing(Refused):
-    """There is nothing in the store yet: whoever can do without it catches this, and nothing else that is wrong with a store."""
+    """The store holds nothing yet. Callers that can work without a record catch this and no other refusal."""
 
-
-def missing(uri: str, what: str) -> Missing:
-    """There is nothing to look at yet, and how to make something."""
-    return Missing(
-        f"There {what} in the tracking store {masked(uri)!r} yet. A first sweep makes some: "
-        "python -m dpbench -m mechanism=fm,dpba epsilon=0.1,0.8,3.2"
-    )
+    def __init__(self, uri: str, what: str) -> None:
+        super().__init__(
+            f"There {what} in the tracking store {masked(uri)!r} yet. A first sweep creates them: "
+            "python -m dpbench -m mechanism=fm,dpba epsilon=0.1,0.8,3.2"
+        )
 
 
 @contextmanager
 def _refusing(uri: str) -> Iterator[None]:
-    """Turn whatever a store answers to being opened into one sentence for the user."""
+    """Turn every error of an opening store into one sentence for the user."""
     try:
         yield
     except Refused:
         raise
-    except Exception as error:  # SQLAlchemy, its drivers, requests and MLflow each raise their own: all mean the same here
+    except Exception as error:  # SQLAlchemy, its drivers, requests and MLflow each raise their own
         raise Refused(f"The tracking store {masked(uri)!r} cannot be used: {_reason(error, uri)}.") from error
 
 
@@ -73,13 +71,10 @@ def _reason(error: Exception, uri: str) -> str:
         return f"its driver {error.name} is not installed; {_DRIVERS.get(error.name or '', f'pip install {error.name}')}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror} ({Path(error.filename).parent})"
-    words = "nobody answers there" if _unreachable(error) else _first_line(error)
+    unreachable = "Max retries exceeded" in str(error) or "Connection refused" in str(error)
+    words = "no server answers there" if unreachable else _first_line(error)
     password = password_of(uri)
     return (words.replace(password, "***") if password else words).rstrip(". ")
-
-
-def _unreachable(error: Exception) -> bool:
-    return "Max retries exceeded" in str(error) or "Connection refused" in str(error)
 
 
 def _first_line(error: Exception) -> str:
@@ -90,33 +85,33 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _open_server(uri: str, create: bool) -> Iterator[MlflowClient]:
-    """A server must answer quickly at first; later it is given more time."""
+    """Give a server little time for its first answer, and more time later."""
     from mlflow import MlflowClient
 
-    patience = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": ("0", "4"), "MLFLOW_HTTP_REQUEST_TIMEOUT": (str(_SECONDS), "60")}
-    before = {name: os.environ.get(name) for name in patience}
-    os.environ.update({name: first for name, (first, _) in patience.items()})
+    limits = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": ("0", "4"), "MLFLOW_HTTP_REQUEST_TIMEOUT": (str(_TIMEOUT_SECONDS), "60")}
+    before = {name: os.environ.get(name) for name in limits}
+    os.environ.update({name: first for name, (first, _) in limits.items()})
     try:
         yield MlflowClient(tracking_uri=uri)
     finally:
-        os.environ.update({name: before[name] or later for name, (_, later) in patience.items()})
+        os.environ.update({name: before[name] or later for name, (_, later) in limits.items()})
 
 
 @contextmanager
 def _open_database(uri: str, create: bool) -> Iterator[MlflowClient]:
-    """Connect once by ourselves, since MLflow would retry for minutes, and let one process at a time make the tables."""
+    """Connect once without MLflow, which would retry for minutes, and let one process at a time create the tables."""
     import sqlalchemy
     from mlflow import MlflowClient
 
     backend = scheme(uri)
-    timeout = {"connect_timeout": _SECONDS} if backend in ("postgresql", "mysql") else {}
+    timeout = {"connect_timeout": _TIMEOUT_SECONDS} if backend in ("postgresql", "mysql") else {}
     engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool, connect_args=timeout)
     with engine.connect() as connection:
         if backend == "postgresql":
             connection.execute(sqlalchemy.text("SELECT pg_advisory_lock(hashtext('dpbench'))"))
         tables = sqlalchemy.inspect(connection).get_table_names()
         if not create and "experiments" not in tables:
-            raise missing(uri, "are no runs")
+            raise Missing(uri, "are no runs")
         if "alembic_version" in tables:
             rows = connection.execute(sqlalchemy.text("SELECT version_num FROM alembic_version"))
             _check_schema([str(row[0]) for row in rows], uri)
@@ -131,9 +126,9 @@ def _open_sqlite(uri: str, create: bool) -> Iterator[MlflowClient]:
     assert path is not None
     if not path.exists():
         if not create:
-            raise missing(uri, "are no runs")
-        _make_sqlite(path)
-    with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
+            raise Missing(uri, "are no runs")
+        _create_sqlite(path)
+    with closing(sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         known = "alembic_version" in tables
@@ -142,15 +137,15 @@ def _open_sqlite(uri: str, create: bool) -> Iterator[MlflowClient]:
         if tables and not known:
             raise Refused(f"The tracking store {uri!r} is the database of another program: it holds the table {min(tables)!r}.")
         _check_schema(versions, uri)
-        with suppress(sqlite3.OperationalError):  # faster, but not worth a refusal while somebody else reads
+        with suppress(sqlite3.OperationalError):  # faster, but not worth a refusal while another process reads
             connection.execute("PRAGMA journal_mode=WAL")
         yield MlflowClient(tracking_uri=uri)
 
 
-def _make_sqlite(path: Path) -> None:
-    """Make the store aside and link it into place: whoever is first wins, and a half-made one is never seen.
+def _create_sqlite(path: Path) -> None:
+    """Create the store elsewhere and link it into place: the first process wins, and no process sees an incomplete store.
 
-    Processes that let MLflow create one file together break it for good.
+    Two processes that let MLflow create the same file break it for good.
     """
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
@@ -159,10 +154,10 @@ def _make_sqlite(path: Path) -> None:
     neighbour.touch()
     try:
         with tempfile.TemporaryDirectory(prefix="dpbench-") as folder:
-            made = Path(folder, "mlflow.db")
-            store: Any = SqlAlchemyStore  # MLflow does not type it
-            store(f"sqlite:///{made}", (path.parent / ARTIFACTS).as_uri()).engine.dispose()
-            shutil.copyfile(made, neighbour)
+            created = Path(folder, "mlflow.db")
+            store: Any = SqlAlchemyStore  # MLflow has no type annotations for it
+            store(f"sqlite:///{created}", (path.parent / ARTIFACT_FOLDER).as_uri()).engine.dispose()
+            shutil.copyfile(created, neighbour)
         with suppress(FileExistsError):
             _link(neighbour, path)
     finally:
@@ -170,7 +165,7 @@ def _make_sqlite(path: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Give a file a second name unless the name is taken; where the file system has no links, rename it."""
+    """Give a file a second name unless the name exists; on a file system without links, rename the file."""
     try:
         os.link(source, target)
     except FileExistsError:
@@ -181,7 +176,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _check_schema(versions: list[str], uri: str) -> None:
-    """Refuse a database that this MLflow would neither read nor upgrade by itself."""
+    """Refuse a database that the installed MLflow neither reads nor upgrades by itself."""
     import mlflow
     from alembic.script import ScriptDirectory
 

@@ -1,4 +1,4 @@
-"""Write sweeps and finished cells to MLflow, by the names of ``docs/records.md``."""
+"""Write sweeps and finished cells to MLflow, under the names that ``dpbench/records/names.py`` declares."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dpbench.records.cell_record import CellDetail, CellRecord
+from dpbench.records import names
+from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.tracking.cell_files import write_files
+from dpbench.tracking.cell_files import StoredDetail, write_cell_files
 from dpbench.tracking.store import Store
-from dpbench.tracking.sweep_reader import ASKED_AGAIN, Stored
-from dpbench.tracking.ui_view import colour
+from dpbench.tracking.ui_view import mechanism_colour
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
 
 Ending = Literal["FINISHED", "FAILED", "KILLED"]
 
-NOTE = "mlflow.note.content"
-STORE_TAGS = ("dpbench.kind", "dpbench.key", "dpbench.status", "dpbench.error")
+STORE_TAGS = (names.KIND, names.KEY, names.STATUS, names.ERROR)
 """Tags that only the store needs: a record has them as fields."""
-LONGEST_TAG = 8_000
-LONGEST_PARAM = 6_000
-"""MLflow cuts both without a word: we cut first, and say so."""
+MAX_TAG_LENGTH = 8_000
+MAX_PARAM_LENGTH = 6_000
+"""MLflow cuts longer texts silently. We cut them first, and say so."""
+MAX_SINGLE_LOOKUPS = 20
+"""Up to this many cells, one query per cell is faster than reading every record of a large store."""
 
-_CUT_NOTE = "\n\n*This note is cut here: the whole of it is the artifact `note.md`.*"
-_PAGE = 1_000
-_FEW = 20
-"""Up to here one question a cell is faster than reading every record of a large store."""
+_CUT_NOTE = f"\n\n*This note is cut here: the artifact `{names.NOTE_FILE}` has all of it.*"
 
 
 class Writer:
-    """The only writer of a store: one run per cell under one parent run per sweep.
+    """The only writer of a store: it writes one run per cell under one parent run per sweep.
 
-    As a context manager it leaves no run behind that looks as if it were still going on.
+    As a context manager it closes every run that it has begun, so that none looks as if it were still running.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._client = store.client
-        self._going: set[str] = set()
+        self._open_runs: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -52,94 +50,93 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         from mlflow.exceptions import MlflowException
 
-        for run_id in sorted(self._going):
-            # Where the store itself is what failed, this fails too, and must not hide the first error.
+        for run_id in sorted(self._open_runs):
+            # If the store itself has failed, this fails too, and must not hide the first error.
             with suppress(MlflowException) if error else nullcontext():
                 self._end(run_id, "KILLED")
 
     def finished(self, keys: Collection[str]) -> dict[str, CellRecord]:
-        """The run of each of these cells that the experiment already holds a good record of: the newest."""
+        """Return the newest successful record of each of these cells that the experiment contains."""
         wanted = set(keys)
-        found: dict[str, CellRecord] = {}
-        good = "tags.`dpbench.kind` = 'cell' and tags.`dpbench.status` = 'ok' and attributes.status = 'FINISHED'"
-        few = len(wanted) <= _FEW
-        for query in [f"{good} and tags.`dpbench.key` = '{key}'" for key in sorted(wanted)] if few else [good]:
-            for run in self._search(query):
-                key = run.data.tags.get("dpbench.key", "")
+        records: dict[str, CellRecord] = {}
+        ok = f"tags.`{names.KIND}` = 'cell' and tags.`{names.STATUS}` = 'ok' and attributes.status = 'FINISHED'"
+        single = len(wanted) <= MAX_SINGLE_LOOKUPS
+        for query in [f"{ok} and tags.`{names.KEY}` = '{key}'" for key in sorted(wanted)] if single else [ok]:
+            for run in self._store.search(query):
+                key = run.data.tags.get(names.KEY, "")
                 if key in wanted:
-                    detail = Stored(self._store.uri, run.info.artifact_uri)
-                    found.setdefault(key, _read(run, detail))
-                if len(found) == len(wanted):
+                    records.setdefault(key, _record_of(run, self._store))
+                if len(records) == len(wanted):
                     break
-        return found
+        return records
 
     def open_sweep(self, sweep_key: str, name: str, sweep: SweepRecord, note: str) -> str:
-        """Begin a sweep; the id of its run is the parent of its cells."""
-        tags = {"dpbench.kind": "sweep", "dpbench.sweep_key": sweep_key, NOTE: shortened(note)}
-        tags |= {"dpbench.command": sweep.command, "dpbench.quick": str(sweep.quick).lower()}
-        tags |= {"dpbench.preset": sweep.preset.name} if sweep.preset is not None else {}
+        """Begin a sweep and return the id of its run, the parent of its cells."""
+        tags = {names.KIND: "sweep", names.SWEEP_KEY: sweep_key, names.NOTE: shortened(note)}
+        tags |= {names.COMMAND: sweep.command, names.QUICK: str(sweep.quick).lower()}
+        tags |= {names.PRESET: sweep.preset.name} if sweep.preset is not None else {}
         return str(self._begin(name, tags, _now()).info.run_id)
 
     def repeated(self, sweep_key: str) -> bool:
-        """Whether a sweep of just these cells was finished before: then it is the newest again."""
-        query = f"tags.`dpbench.kind` = 'sweep' and tags.`dpbench.sweep_key` = '{sweep_key}' and attributes.status = 'FINISHED'"
-        found = next(self._search(query), None)
-        if found is not None:
-            self._client.set_tag(found.info.run_id, ASKED_AGAIN, str(_now()))
-        return found is not None
+        """Return whether a sweep of the same cells was finished before. If so, it becomes the newest sweep again."""
+        query = f"tags.`{names.KIND}` = 'sweep' and tags.`{names.SWEEP_KEY}` = '{sweep_key}' and attributes.status = 'FINISHED'"
+        run = next(self._store.search(query, limit=1), None)
+        if run is not None:
+            self._client.set_tag(run.info.run_id, names.REPEATED, str(_now()))
+        return run is not None
 
     def write(self, record: CellRecord, parent: str | None) -> str:
-        """Write one cell; the id of its run."""
+        """Write one cell and return the id of its run."""
         from mlflow.entities import Metric, Param
 
         ok = record.state != "failed"
         end = _now()
-        start = end - round(1000 * record.metrics.get("time/cell_seconds", 0.0))
-        own = {"dpbench.kind": "cell", "dpbench.key": record.key, "dpbench.status": "ok" if ok else "failed"}
+        start = end - round(1000 * record.metrics.get(names.CELL_SECONDS, 0.0))
+        tags = {**record.tags, names.KIND: "cell", names.KEY: record.key, names.STATUS: "ok" if ok else "failed"}
         if record.reason:
-            own["dpbench.error"] = record.reason
+            tags[names.ERROR] = record.reason
         if "mechanism" in record.params:
-            own["mlflow.runColor"] = colour(record.params["mechanism"])
+            tags[names.COLOUR] = mechanism_colour(record.params["mechanism"])
         if parent:
-            own["mlflow.parentRunId"] = parent
-        run = self._begin(run_name(record.params), {**record.tags, **own}, start)
-        single = [Metric(name, value, end, 0) for name, value in record.metrics.items()]
-        series = [Metric(name, value, end, step) for name, values in record.history.items() for step, value in enumerate(values)]
-        params = [Param(name, _cut(value, LONGEST_PARAM)) for name, value in record.params.items()]
-        self._client.log_batch(run.info.run_id, metrics=single + series if ok else [], params=params)
+            tags[names.PARENT] = parent
+        run = self._begin(run_name(record), tags, start)
+        summaries = [Metric(name, value, end, 0) for name, value in record.metrics.items()]
+        steps = [Metric(name, value, end, step) for name, values in record.history.items() for step, value in enumerate(values)]
+        params = [Param(name, _cut(value, MAX_PARAM_LENGTH)) for name, value in record.params.items()]
+        self._client.log_batch(run.info.run_id, metrics=summaries + steps if ok else [], params=params)
         with self._artifacts(run) as folder:
-            write_files(record, folder)
+            write_cell_files(record, folder)
         self._end(run.info.run_id, "FINISHED" if ok else "FAILED", end)
         return str(run.info.run_id)
 
     def close_sweep(
         self, parent: str, status: Ending, note: str, artifacts: Path | None = None, metrics: Mapping[str, float] | None = None
     ) -> None:
-        """End a sweep with its last note, its own numbers, and a folder of files, kept under their relative paths."""
+        """End a sweep with its last note, its metrics, and a folder of files that keep their relative paths."""
         from mlflow.entities import Metric
 
-        self._client.set_tag(parent, NOTE, shortened(note))
+        self._client.set_tag(parent, names.NOTE, shortened(note))
         self._client.log_batch(parent, metrics=[Metric(name, value, _now(), 0) for name, value in (metrics or {}).items()])
-        if len(note) > LONGEST_TAG:
-            self._client.log_text(parent, note, "note.md")
+        if len(note) > MAX_TAG_LENGTH:
+            self._client.log_text(parent, note, names.NOTE_FILE)
         if artifacts is not None:
             self._client.log_artifacts(parent, str(artifacts))
         self._end(parent, status)
 
     def _begin(self, name: str, tags: Mapping[str, str], start: int) -> Run:
         source = {"mlflow.source.name": "dpbench", "mlflow.source.type": "LOCAL"}
-        texts = {key: value if key == NOTE else _cut(value, LONGEST_TAG) for key, value in tags.items()}
+        texts = {key: value if key == names.NOTE else _cut(value, MAX_TAG_LENGTH) for key, value in tags.items()}
         run = self._client.create_run(self._store.experiment_id, start_time=start, tags={**source, **texts}, run_name=name)
-        self._going.add(run.info.run_id)
+        self._open_runs.add(run.info.run_id)
         return run
 
     def _end(self, run_id: str, status: Ending, end: int | None = None) -> None:
         self._client.set_terminated(run_id, status=status, end_time=end)
-        self._going.discard(run_id)
+        self._open_runs.discard(run_id)
 
     @contextmanager
     def _artifacts(self, run: Run) -> Iterator[Path]:
-        """The run's artifact folder to write into, or a folder that is sent to where its artifacts are kept."""
+        """Yield the run's artifact folder or, if it is on another machine, a temporary folder that is uploaded afterwards."""
         from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
         from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 
@@ -151,49 +148,36 @@ class Writer:
             yield Path(folder)
             repository.log_artifacts(folder)
 
-    def _search(self, query: str) -> Iterator[Run]:
-        token: str | None = None
-        while True:
-            page = self._client.search_runs(
-                [self._store.experiment_id], query, max_results=_PAGE, order_by=["attributes.start_time DESC"], page_token=token
-            )
-            yield from page
-            token = page.token
-            if not token:
-                return
 
-
-def _read(run: Run, detail: CellDetail) -> CellRecord:
-    """Return a recorded cell with the names it had when it ran: without what only the store adds."""
+def _record_of(run: Run, store: Store) -> CellRecord:
+    """Return a recorded cell under the names it had when it ran, without what only the store adds."""
     tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.") and name not in STORE_TAGS}
-    # the last value of a history carries the metric's bare name next to its summaries
+    # the last value of a history has the metric's bare name next to its summaries
     metrics = {name: value for name, value in run.data.metrics.items() if f"{name}_median" not in run.data.metrics}
-    return CellRecord(
-        "resumed", run.data.params, tags, metrics, run_id=run.info.run_id, key=run.data.tags["dpbench.key"], detail=detail
-    )
+    run_id, key = run.info.run_id, run.data.tags[names.KEY]
+    detail = StoredDetail(store.uri, run.info.artifact_uri)
+    return CellRecord("resumed", run.data.params, tags, metrics, run_id=run_id, key=key, detail=detail)
 
 
-def run_name(params: Mapping[str, str]) -> str:
-    """What the runs table calls a cell: ``fm linear wine ε=0.8``, and the options that the sweep varied."""
-    names = [params.get(kind, "") for kind in ("mechanism", "model", "dataset")]
-    attack = params.get("attack", "none")
-    epsilon = params.get("epsilon", "")
+def run_name(record: CellRecord) -> str:
+    """Return the name of a cell in MLflow's table: ``fm linear wine ε=0.8``, then the options that the sweep varied."""
+    params = record.params
+    components = [params.get(kind, "") for kind in ("mechanism", "model", "dataset", *(["attack"] if record.attacked else []))]
+    epsilon = [f"ε={params['epsilon']}"] if "epsilon" in params else []
     options = [f"{key.partition('.')[2]}={value}" for key, value in params.items() if "." in key]
-    return " ".join(
-        [*filter(None, names), *([attack] if attack != "none" else []), *([f"ε={epsilon}"] if epsilon else []), *options]
-    )
+    return " ".join([*filter(None, components), *epsilon, *options])
 
 
 def shortened(note: str) -> str:
-    """The note as far as MLflow keeps it, cut at the end of a line, with a sentence that says where the rest is."""
-    if len(note) <= LONGEST_TAG:
+    """Return the note in the length that MLflow keeps, cut at the end of a line, with a sentence that says where the rest is."""
+    if len(note) <= MAX_TAG_LENGTH:
         return note
-    head = note[: LONGEST_TAG - len(_CUT_NOTE)]
+    head = note[: MAX_TAG_LENGTH - len(_CUT_NOTE)]
     return (head.rpartition("\n")[0] or head) + _CUT_NOTE
 
 
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _now() -> int:

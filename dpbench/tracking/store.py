@@ -1,21 +1,28 @@
-"""Open the MLflow store that a sweep writes to, or say in one sentence why it cannot be."""
+"""Open the MLflow store that a sweep writes to, or refuse with one sentence that says why it cannot be opened."""
 
 from __future__ import annotations
 
 import atexit
 import logging
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from dpbench.base.errors import Refused
-from dpbench.tracking.connection import ARTIFACTS, missing, opening, tidy
+from dpbench.records.names import KIND
+from dpbench.tracking.connection import ARTIFACT_FOLDER, Missing, connected, merge_write_ahead_log
 from dpbench.tracking.store_uri import DEFAULT_URI, SERVERS, masked, resolved, scheme, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+
+PAGE_SIZE = 1_000
+"""How many runs are read from the store at once."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +36,27 @@ class Store:
 
     @property
     def shown(self) -> str:
-        """The URI as it may be printed: without its password."""
+        """The URI without its password, so that it can be printed."""
         return masked(self.uri)
 
     @property
     def is_server(self) -> bool:
         return scheme(self.uri) in SERVERS
 
+    def search(self, query: str, limit: int | None = None) -> Iterator[Run]:
+        """Yield the runs of the experiment that match a query, the newest first, reading them page by page."""
+        newest, size, token = ["attributes.start_time DESC"], limit or PAGE_SIZE, None
+        while True:
+            page = self.client.search_runs([self.experiment_id], query, max_results=size, order_by=newest, page_token=token)
+            yield from page
+            token = page.token
+            if limit or not token:
+                return
+
     def close(self) -> None:
-        """Give back the connections; a SQLite store is then one file again, without its write-ahead log."""
+        """Close the connections; a SQLite store is then one file again, without its write-ahead log."""
         _dispose(self.client)
-        tidy(self.uri)
+        merge_write_ahead_log(self.uri)
         atexit.unregister(self.close)
 
     def __enter__(self) -> Self:
@@ -50,63 +67,73 @@ class Store:
 
 
 def open_store(uri: str | None = None, experiment: str = "dpbench", *, create: bool = True) -> Store:
-    """The store at this URI, checked by reaching, opening and writing it.
+    """Open the store at this URI, and check that it can be reached, read and written.
 
-    Without a URI it is the one MLFLOW_TRACKING_URI names, else ``mlflow.db`` in the current folder. A store or an
-    experiment that does not exist is made, or refused when ``create`` is false.
+    Without a URI it is the one that MLFLOW_TRACKING_URI names, else ``mlflow.db`` in the current folder. A store or an
+    experiment that does not exist is created, or refused if ``create`` is false.
     """
     uri = resolved(uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
-    _quiet()
-    with opening(uri, create) as client:
+    _silence_mlflow()
+    with connected(uri, create) as client:
         try:
-            store = Store(uri, experiment, _experiment(client, uri, experiment, create), client)
+            store = Store(uri, experiment, _experiment_id(client, uri, experiment, create), client)
         except BaseException:
             _dispose(client)
-            tidy(uri)
+            merge_write_ahead_log(uri)
             raise
     atexit.register(store.close)
     return store
 
 
-def _quiet() -> None:
-    """No telemetry, no chatter: must come before MLflow is imported."""
+def artifact_path(store_uri: str, artifact_uri: str, name: str) -> Path | None:
+    """Return the path of a run's artifact, downloaded if it is not on this machine; None if there is no such file."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    try:
+        return Path(get_artifact_repository(artifact_uri, tracking_uri=store_uri).download_artifacts(name))
+    except (MlflowException, OSError):  # stores differ in how they say that there is no such file
+        return None
+
+
+def _silence_mlflow() -> None:
+    """Turn off telemetry and log lines. This must come before MLflow is imported."""
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
-    # What these two say is said again in the error that follows.
+    # The error that follows repeats what these two log.
     for name in ("alembic", "mlflow.store.db.utils"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _experiment(client: MlflowClient, uri: str, name: str, create: bool) -> str:
-    """The id of the experiment, made when it is missing, and tagged, which shows that the store can be written."""
+def _experiment_id(client: MlflowClient, uri: str, name: str, create: bool) -> str:
+    """Return the id of the experiment, created if it is missing. Tagging it shows that the store can be written."""
     from mlflow.exceptions import MlflowException
 
-    found = client.get_experiment_by_name(name)
-    if found is None and not create:
-        raise missing(uri, f"is no experiment {name!r}")
-    if found is None:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        if not create:
+            raise Missing(uri, f"is no experiment {name!r}")
         path = sqlite_path(uri)
-        folder = (path.parent if path else Path.cwd()) / ARTIFACTS
+        folder = (path.parent if path else Path.cwd()) / ARTIFACT_FOLDER
+        location = None if scheme(uri) in SERVERS else folder.as_uri()
         try:
-            experiment_id = str(client.create_experiment(name, None if scheme(uri) in SERVERS else folder.as_uri()))
+            experiment = client.get_experiment(client.create_experiment(name, location))
         except MlflowException:
-            found = client.get_experiment_by_name(name)  # another process was faster
-            if found is None:
+            experiment = client.get_experiment_by_name(name)  # another process may have been faster
+            if experiment is None:
                 raise
-    if found is not None:
-        if found.lifecycle_stage != "active":
-            raise Refused(
-                f"The experiment {name!r} in the tracking store {masked(uri)!r} was deleted: restore it with "
-                f"mlflow experiments restore -x {found.experiment_id}, or choose another tracking.experiment."
-            )
-        experiment_id = str(found.experiment_id)
+    if experiment.lifecycle_stage != "active":
+        raise Refused(
+            f"The experiment {name!r} in the tracking store {masked(uri)!r} was deleted: restore it with "
+            f"mlflow experiments restore -x {experiment.experiment_id}, or choose another tracking.experiment."
+        )
     if create:
-        client.set_experiment_tag(experiment_id, "dpbench.kind", "experiment")
-    return experiment_id
+        client.set_experiment_tag(experiment.experiment_id, KIND, "experiment")
+    return str(experiment.experiment_id)
 
 
 def _dispose(client: Any) -> None:
-    """Close the pooled connections of a database store; MLflow has no public way to."""
+    """Close the pooled connections of a database store, for which MLflow has no public function."""
     engine = getattr(getattr(getattr(client, "_tracking_client", None), "store", None), "engine", None)
     if engine is not None:
         engine.dispose()

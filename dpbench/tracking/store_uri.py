@@ -1,4 +1,4 @@
-"""Where a tracking store is: its URI, checked, made absolute, and fit to be printed."""
+"""Check the URI of a tracking store, make it absolute, and hide its password when it is printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SERVERS = ("http", "https")
 
 
 def resolved(uri: str) -> str:
-    """The URI with a known scheme and, for SQLite, an absolute path."""
+    """Return the URI with a known scheme and, for SQLite, an absolute path; refuse any other."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -37,31 +37,31 @@ def resolved(uri: str) -> str:
 
 
 def masked(uri: str) -> str:
-    """The URI with its password, wherever it stands, replaced by stars."""
+    """Return the URI with stars in place of every password."""
     password = password_of(uri)
-    shown = uri.replace(f":{password}@", ":***@") if password else uri
-    return re.sub(r"([?&]\w*passw\w*=)[^&]*", r"\1***", shown, flags=re.IGNORECASE)
+    uri = uri.replace(f":{password}@", ":***@") if password else uri
+    return re.sub(r"([?&]\w*passw\w*=)[^&]*", r"\1***", uri, flags=re.IGNORECASE)
 
 
 def without_login(uri: str) -> str:
-    """The address of a server without the user and password in it."""
+    """Return the address of a server without user and password."""
     start, _, rest = uri.partition("://")
     return f"{start}://{rest.rpartition('@')[2]}"
 
 
 def sqlite_path(uri: str) -> Path | None:
-    """The file of a SQLite store; None for every other store."""
+    """Return the file of a SQLite store, or None for any other store."""
     from sqlalchemy.engine import make_url
 
     return Path(make_url(uri).database or "") if scheme(uri) == "sqlite" else None
 
 
 def scheme(uri: str) -> str:
-    """What kind of store it is, whatever the driver: ``postgresql`` for ``postgresql+psycopg2://…``."""
+    """Return the kind of store without the driver: ``postgresql`` for ``postgresql+psycopg2://…``."""
     return uri.partition(":")[0].partition("+")[0].lower()
 
 
 def password_of(uri: str) -> str:
-    """The password as the URI spells it."""
+    """Return the password as it is spelled in the URI."""
     authority = uri.partition("://")[2].partition("/")[0]
     return authority.rpartition("@")[0].partition(":")[2]

@@ -1,146 +1,81 @@
-"""Read sweeps back from MLflow, as reports see them: nothing is needed but the store."""
+"""Find sweeps in the store and read them back, from the store alone."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dpbench.base.errors import Refused
-from dpbench.records.cell_record import CellDetail, CellRecord, DetailInMemory
+from dpbench.records.cell_record import CellDetail, DetailInMemory
+from dpbench.records.names import KIND, PRESET, RECORDS_FILE, REPEATED, REQUEST_FILE
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.tracking.cell_files import read_curves, read_runs
-from dpbench.tracking.store import Store
+from dpbench.tracking.cell_files import StoredDetail
+from dpbench.tracking.store import Store, artifact_path
+from dpbench.tracking.sweep_files import read_sweep_files
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
 
-RECORDS = "records.parquet"
-REQUEST = "sweep.json"
-ASKED_AGAIN = "dpbench.asked_again"
-"""When, in milliseconds, a sweep was asked for that had been recorded before."""
-ENOUGH = 6
-"""So many characters of a run id name it."""
-NAMED = 10
-"""So many sweeps are named where one is not found."""
+MIN_RUN_ID_LENGTH = 6
+"""Minimum length of a run-id prefix that names a sweep."""
+MAX_LISTED_SWEEPS = 10
+"""How many sweeps a refusal lists."""
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A recorded cell's files, each read when it is asked for."""
-
-    store: str
-    """The URI of the store."""
-    home: str
-    """The URI of the run's artifacts: to ask the store for it would take longer than to read them."""
-
-    @cached_property
-    def config(self) -> Mapping[str, Any]:
-        import yaml
-
-        path = self._path("config.yaml")
-        return dict(yaml.safe_load(path.read_text(encoding="utf-8"))) if path else {}
-
-    @cached_property
-    def ledger(self) -> Mapping[str, Any]:
-        path = self._path("ledger.json")
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path else {}
-
-    @cached_property
-    def runs(self) -> Mapping[str, np.ndarray]:
-        path = self._path("runs.parquet")
-        return read_runs(path) if path else {}
-
-    @cached_property
-    def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        path = self._path("curves.parquet")
-        return read_curves(path) if path else {}
-
-    def _path(self, name: str) -> Path | None:
-        return _artifact(self.store, self.home, name)
-
-
-def read_sweep(store: Store, asked: str | None = None) -> SweepRecord:
-    """A finished sweep: the newest, or the newest that goes by this run id (its beginning is enough), or by a preset's name."""
+def read_sweep(store: Store, name: str | None = None) -> SweepRecord:
+    """Return a finished sweep: the newest one with this preset or this run id (a prefix is enough), or the newest of all."""
+    names = []
     for run in _finished(store):
-        name = run.data.tags.get("dpbench.preset")
-        if asked is None or name == asked or (len(asked) >= ENOUGH and run.info.run_id.startswith(asked)):
+        preset = run.data.tags.get(PRESET)
+        names.append(preset or run.info.run_id)
+        is_prefix = name is not None and len(name) >= MIN_RUN_ID_LENGTH and run.info.run_id.startswith(name)
+        if name in (None, preset) or is_prefix:
             sweep = _read(store, run)
             if sweep is not None:
                 return sweep
-    what = f"no finished sweep {asked!r}" if asked else "no finished sweep"
-    known = list(dict.fromkeys(run.data.tags.get("dpbench.preset", "") or run.info.run_id for run in _finished(store)))
-    cut = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    more = f" Known: {', '.join(known[:NAMED])}{cut}." if known else ""
-    if asked and len(asked) < ENOUGH:
-        more = f" Of a run id at least the first {ENOUGH} characters are needed.{more}"
-    raise Refused(f"In the experiment {store.experiment!r} of {store.shown} there is {what}.{more}")
+    known = list(dict.fromkeys(names))
+    missing = f"no finished sweep {name!r}" if name else "no finished sweep"
+    too_short = name is not None and len(name) < MIN_RUN_ID_LENGTH
+    hint = f" A run id needs at least its first {MIN_RUN_ID_LENGTH} characters." if too_short else ""
+    more = f" and {len(known) - MAX_LISTED_SWEEPS} more" if len(known) > MAX_LISTED_SWEEPS else ""
+    listed = f" Known: {', '.join(known[:MAX_LISTED_SWEEPS])}{more}." if known else ""
+    raise Refused(f"In the experiment {store.experiment!r} of {store.shown} there is {missing}.{hint}{listed}")
 
 
 def preset_sweeps(store: Store) -> dict[str, SweepRecord]:
-    """Of every preset, the newest finished sweep: as the preset says rather than changed, whole rather than quick."""
-    found: dict[str, SweepRecord] = {}
+    """Return the best finished sweep of every preset: unchanged before changed, whole before quick, then the newest."""
+    best: dict[str, SweepRecord] = {}
     for run in _finished(store):
-        name = run.data.tags.get("dpbench.preset")
-        sweep = _read(store, run) if name and (name not in found or _short_of_it(found[name]) > 0) else None
-        if name and sweep is not None and (name not in found or _short_of_it(sweep) < _short_of_it(found[name])):
-            found[name] = sweep
-    return found
+        name = run.data.tags.get(PRESET)
+        sweep = _read(store, run) if name and (name not in best or _distance(best[name])) else None
+        if name and sweep is not None and (name not in best or _distance(sweep) < _distance(best[name])):
+            best[name] = sweep
+    return best
 
 
-def _short_of_it(sweep: SweepRecord) -> int:
-    """How much a sweep lacks of being its preset: nothing, repeats, or the grid."""
+def _distance(sweep: SweepRecord) -> int:
+    """Return how far a sweep is from its preset: 0 if it is the same, more if it is quick, and most if its grid was changed."""
     return 2 * bool(sweep.changed) + sweep.quick
 
 
 def sweeps(store: Store) -> list[Run]:
-    """The experiment's sweeps, whatever became of them, the one that was asked for last first."""
-    found: list[Run] = []
-    token: str | None = None
-    while True:
-        page = store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'sweep'", page_token=token)
-        found += page
-        token = page.token
-        if not token:
-            return sorted(found, key=lambda run: -int(run.data.tags.get(ASKED_AGAIN, run.info.start_time)))
+    """Return the runs of all sweeps, whatever their status, the last requested first."""
+    runs = store.search(f"tags.`{KIND}` = 'sweep'")
+    return sorted(runs, key=lambda run: -int(run.data.tags.get(REPEATED, run.info.start_time)))
 
 
 def _finished(store: Store) -> Iterator[Run]:
-    """Those that came to their end; one with failed cells did."""
+    """Return the runs of sweeps that came to their end, with or without failed cells."""
     return (run for run in sweeps(store) if run.info.status in ("FINISHED", "FAILED"))
 
 
 def _read(store: Store, run: Run) -> SweepRecord | None:
-    """The sweep of a parent run; None where its records are missing, as they are when it did not come to its end."""
-    home = run.info.artifact_uri
-    path = _artifact(store.uri, home, RECORDS)
-    if path is None:
-        return None
-    import pyarrow.parquet
+    """Return the sweep of a parent run, or None if its files are missing."""
+    run_id, home = run.info.run_id, run.info.artifact_uri
+    records, request = (artifact_path(store.uri, home, name) for name in (RECORDS_FILE, REQUEST_FILE))
 
-    def detail(run_id: str) -> CellDetail:
+    def detail(cell_run_id: str) -> CellDetail:
         # all runs of an experiment have their artifacts below one address, each below its own id
-        return Stored(store.uri, home.replace(run.info.run_id, run_id)) if run_id else DetailInMemory()
+        return StoredDetail(store.uri, home.replace(run_id, cell_run_id)) if cell_run_id else DetailInMemory()
 
-    columns = pyarrow.parquet.read_table(path).to_pylist()
-    cells = tuple(CellRecord.from_columns(row, detail(row.get("run_id") or "")) for row in columns)
-    request = _artifact(store.uri, home, REQUEST)
-    if request is None:
-        return None
-    return SweepRecord.from_request(json.loads(request.read_text(encoding="utf-8")), cells, run.info.run_id)
-
-
-def _artifact(store: str, home: str, name: str) -> Path | None:
-    """The file as it lies on this machine, or a copy of it."""
-    from mlflow.exceptions import MlflowException
-    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-    try:
-        return Path(get_artifact_repository(home, tracking_uri=store).download_artifacts(name))
-    except (MlflowException, OSError):  # stores differ in how they say that there is no such file
-        return None
+    return read_sweep_files(records, request, run_id, detail) if records and request else None

@@ -1,4 +1,4 @@
-"""Run MLflow's own UI on a store, on this machine only, for as long as somebody looks at it."""
+"""Serve MLflow's UI for a store, on this machine only, until the user stops it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from dpbench.base.errors import Refused
-from dpbench.tracking.connection import missing, tidy
+from dpbench.records.names import KIND
+from dpbench.tracking.connection import Missing, merge_write_ahead_log
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.store_uri import without_login
 from dpbench.tracking.sweep_reader import sweeps
 from dpbench.tracking.ui_view import link, save_view, sweep_link
 
 HOST = "127.0.0.1"
+PORT_ATTEMPTS = 100
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Server:
-    """MLflow's server, running as our child."""
+    """MLflow's server, running as a child process."""
 
     address: str
     process: subprocess.Popen[bytes]
 
 
 def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None], *, browser: bool = False) -> None:
-    """Say where the runs are to be seen; for a store that is not a server itself, serve it until interrupted."""
+    """Say where the runs can be seen. A store that is not a server is served until interrupted."""
     with open_store(uri, experiment, create=False) as store:
         pages = Pages(store.experiment_id, newest_sweep(store), save_view(store))
     if store.is_server:
@@ -57,7 +59,7 @@ def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None]
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages worth opening, wherever the server is."""
+    """The pages to open first, on any server."""
 
     experiment_id: str
     sweep: str | None
@@ -67,13 +69,13 @@ class Pages:
         return link(host, self.experiment_id, self.view)
 
     def lines(self, host: str) -> str:
-        last = [f"Last sweep:  {sweep_link(host, self.experiment_id, self.sweep)}"] if self.sweep else []
-        return "\n".join([f"All runs:    {self.runs(host)}", *last])
+        newest = f"\nLast sweep:  {sweep_link(host, self.experiment_id, self.sweep)}" if self.sweep else ""
+        return f"All runs:    {self.runs(host)}{newest}"
 
 
 @contextmanager
 def serving(uri: str, port: int) -> Iterator[Server]:
-    """MLflow's server for a store, answering, as a context: every process it starts ends with it."""
+    """Yield a running server of MLflow for a store. Every process that it starts ends with the context."""
     address = f"http://{HOST}:{_free_port(port)}"
     with tempfile.TemporaryDirectory(prefix="dpbench-") as folder, _terminable():
         log = Path(folder, "server.log")
@@ -83,30 +85,30 @@ def serving(uri: str, port: int) -> Iterator[Server]:
             yield Server(address, process)
         finally:
             _stop(process)
-            tidy(uri)
+            merge_write_ahead_log(uri)
 
 
 def newest_sweep(store: Store) -> str | None:
-    """The newest sweep, if there is one; an experiment without cells has nothing to show and is refused."""
-    if not store.client.search_runs([store.experiment_id], "tags.`dpbench.kind` = 'cell'", max_results=1):
-        raise missing(store.uri, f"are no runs of the experiment {store.experiment!r}")
-    found = sweeps(store)
-    return str(found[0].info.run_id) if found else None
+    """Return the run id of the newest sweep, if there is one. An experiment without cells is refused."""
+    if next(store.search(f"tags.`{KIND}` = 'cell'", limit=1), None) is None:
+        raise Missing(store.uri, f"are no runs of the experiment {store.experiment!r}")
+    return next((str(run.info.run_id) for run in sweeps(store)), None)
 
 
 def _free_port(first: int) -> int:
-    """The first port from this one on that nobody listens on."""
-    for port in range(first, min(first + 100, 65536)):
+    """Return the first free port from this one on."""
+    ports = range(first, min(first + PORT_ATTEMPTS, 65536))
+    for port in ports:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with suppress(OSError):
                 probe.bind((HOST, port))
                 return port
-    raise Refused(f"None of the ports {first} to {min(first + 99, 65535)} of {HOST} is free. Choose another with --port.")
+    raise Refused(f"None of the ports {first} to {ports[-1]} of {HOST} is free. Choose another with --port.")
 
 
 def _start(uri: str, address: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
-    # The URI goes through the environment: it may hold a password, and everybody can read a command line.
+    # The URI goes through the environment: it may contain a password, and every user of the machine can read a command line.
     environment = {
         **os.environ,
         "MLFLOW_BACKEND_STORE_URI": uri,
@@ -126,17 +128,17 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
     opener = build_opener(ProxyHandler({}))
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        # Every server names its address once it listens: an answer alone may be that of another one, which took the port.
+        # The log names the address once our server listens. An answer alone may come from another server that took the port.
         if address in log.read_text(errors="replace"):
             with suppress(URLError, OSError), opener.open(f"{address}/health", timeout=2):
                 return
         time.sleep(0.1)
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    raise Refused(f"MLflow's server did not start on {address}: {lines[-1] if lines else 'it said nothing'}")
+    raise Refused(f"MLflow's server did not start on {address}: {lines[-1] if lines else 'its log is empty'}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the server and the workers it started: they are a process group of their own."""
+    """End the server and its workers, which are one process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -156,7 +158,7 @@ def _alive(group: int) -> bool:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Treat a request to terminate or a closed terminal as Ctrl-C, so that the server never outlives us."""
+    """Treat a request to terminate or a closed terminal as Ctrl-C, so that the server never outlives this process."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt

@@ -21,7 +21,7 @@ from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.store import open_store
 from dpbench.tracking.sweep_reader import read_sweep
 from dpbench.tracking.ui_server import Pages, newest_sweep, serving
-from dpbench.tracking.ui_view import FLAT, save_view
+from dpbench.tracking.ui_view import ALL_CELLS, save_view
 
 SETTINGS = ("MLFLOW_", "DPBENCH_", "HYDRA_")
 COMMAND = ("-m", "mechanism=fm,dpba", "epsilon=0.1,0.8,3.2", "dataset=wine", "splits.repeats=4")
@@ -186,7 +186,7 @@ def recorded(swept: Path) -> Iterator[Recorded]:
     uri = f"sqlite:///{swept / 'mlflow.db'}"
     with open_store(uri, "dpbench", create=False) as store:
         pages = Pages(store.experiment_id, newest_sweep(store), save_view(store))
-        cells = tuple(store.client.search_runs([store.experiment_id], FLAT))
+        cells = tuple(store.client.search_runs([store.experiment_id], ALL_CELLS))
         sweep = read_sweep(store)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -87,26 +87,29 @@ def test_a_person_s_file_with_the_name_of_a_new_one_is_not_replaced(home: Path, 
     (out / "comparisons.csv").write_text("mine")
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert main(["report"]) == 2
-    assert "has files of the same names as this report's, which no report wrote: comparisons.csv. Move them" in capsys.readouterr().err
+    assert (
+        "has files of the same names as this report's, which no report wrote: comparisons.csv. Move them"
+        in capsys.readouterr().err
+    )
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 def test_too_short_a_run_id_is_told_how_long_it_must_be(home: Path, capsys: Capture) -> None:
     assert main(["report", reports(home)[0].parents[1].name[:5]]) == 2
-    assert "Of a run id at least the first 6 characters are needed. Known: " in capsys.readouterr().err
+    assert "A run id needs at least its first 6 characters. Known: " in capsys.readouterr().err
     assert main(["report", "zhang2012/fig66"]) == 2
     assert "at least" not in capsys.readouterr().err
 
 
 def test_a_cut_list_of_sweeps_says_that_it_is_cut(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.setattr("dpbench.tracking.sweep_reader.NAMED", 1)
+    monkeypatch.setattr("dpbench.tracking.sweep_reader.MAX_LISTED_SWEEPS", 1)
     assert main(["report", "zhang2012/fig66"]) == 2
     assert " and 1 more." in capsys.readouterr().err
 
 
 def test_where_there_is_no_store_a_sentence_says_how_to_make_one(tmp_path: Path, capsys: Capture) -> None:
     assert main(["report", "--uri", "sqlite:///none.db"]) == 2
-    assert "A first sweep makes some" in capsys.readouterr().err
+    assert "A first sweep creates them" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

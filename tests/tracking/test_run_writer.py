@@ -17,10 +17,11 @@ from mlflow.exceptions import MlflowException
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.tracking import run_writer as writer_module
+from dpbench.tracking import run_writer
+from dpbench.tracking import store as store_module
 from dpbench.tracking.run_writer import Writer, run_name, shortened
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.ui_view import colour
+from dpbench.tracking.ui_view import mechanism_colour
 
 MakeRecord = Callable[..., CellRecord]
 
@@ -44,7 +45,7 @@ def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer:
     assert run.data.tags["dpbench.status"] == "ok"
     assert run.data.tags["mlflow.parentRunId"] == parent
     assert run.data.tags["mlflow.source.name"] == "dpbench"
-    assert run.data.tags["mlflow.runColor"] == colour("fm")
+    assert run.data.tags["mlflow.runColor"] == mechanism_colour("fm")
 
 
 def test_the_primary_metric_has_one_step_a_repeat(store: Store, writer: Writer, make_record: MakeRecord) -> None:
@@ -112,8 +113,8 @@ def test_only_cells_with_a_good_record_are_finished(
     few: int,
     ids: Callable[..., dict[str, str]],
 ) -> None:
-    monkeypatch.setattr(writer_module, "_FEW", few)
-    monkeypatch.setattr(writer_module, "_PAGE", 2)
+    monkeypatch.setattr(run_writer, "MAX_SINGLE_LOOKUPS", few)
+    monkeypatch.setattr(store_module, "PAGE_SIZE", 2)
     good = {key: writer.write(make_record(key), None) for key in ("a1", "b2", "c3", "d4", "e5")}
     writer.write(make_failure("f6"), None)
     begun = store.client.create_run(
@@ -172,7 +173,7 @@ def test_no_run_looks_as_if_it_were_going_on_after_an_interruption(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writer_module, "write_files", interrupt)
+    monkeypatch.setattr(run_writer, "write_cell_files", interrupt)
     with pytest.raises(KeyboardInterrupt), Writer(store) as writer:
         writer.write(make_record(), writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), ""))
     runs = store.client.search_runs([store.experiment_id])
@@ -195,7 +196,7 @@ def test_a_store_that_is_lost_does_not_hide_why(store: Store, monkeypatch: pytes
 
 def test_the_name_of_a_run_tells_the_cell() -> None:
     params = {"mechanism": "fm", "model": "linear", "dataset": "wine", "attack": "membership", "epsilon": "0.8"}
-    assert run_name(params) == "fm linear wine membership ε=0.8"
-    assert run_name({**params, "attack": "none"}) == "fm linear wine ε=0.8"
-    swept = {**params, "attack": "none", "mechanism.ridge": "4", "splits": "50 x 5-fold"}
-    assert run_name(swept) == "fm linear wine ε=0.8 ridge=4", "two cells that differ by an option have two names"
+    assert run_name(CellRecord("run", params, metrics={"attack/auc_mean": 0.5})) == "fm linear wine membership ε=0.8"
+    assert run_name(CellRecord("run", params)) == "fm linear wine ε=0.8", "an attack that measured nothing is not named"
+    varied = {**params, "mechanism.ridge": "4", "splits": "50 x 5-fold"}
+    assert run_name(CellRecord("run", varied)) == "fm linear wine ε=0.8 ridge=4", "an option distinguishes two cells"

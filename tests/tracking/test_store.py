@@ -97,18 +97,18 @@ def test_a_server_nobody_runs_is_refused_by_its_address_without_the_password() -
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, but not listening: refused at once
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(Refused, match="nobody answers there") as refusal:
+        with pytest.raises(Refused, match="no server answers there") as refusal:
             open_store(f"http://me:secret@{address}")
     assert f"http://me:***@{address}" in str(refusal.value)
     assert "secret" not in str(refusal.value)
 
 
 def test_a_server_that_never_answers_is_refused_after_a_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_SECONDS", 1)
+    monkeypatch.setattr(opening, "_TIMEOUT_SECONDS", 1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(1)
-        with pytest.raises(Refused, match="nobody answers there"):
+        with pytest.raises(Refused, match="no server answers there"):
             open_store(f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
@@ -169,7 +169,7 @@ def test_a_database_of_another_schema_is_refused(database: Path, tmp_path: Path,
 
 
 def test_a_database_somebody_keeps_locked_is_refused(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_SECONDS", 0.1)
+    monkeypatch.setattr(opening, "_TIMEOUT_SECONDS", 0.1)
     shutil.copy(database, tmp_path / "mlflow.db")
     connection = sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -187,7 +187,7 @@ def test_a_deleted_experiment_is_refused_with_the_way_back(store: Store) -> None
 
 
 def test_nothing_is_made_when_a_store_is_only_to_be_read(database: Path, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=r"There are no runs in .* yet. A first sweep makes some: python -m dpbench -m"):
+    with pytest.raises(Refused, match=r"There are no runs in .* yet. A first sweep creates them: python -m dpbench -m"):
         open_store(f"sqlite:///{tmp_path}/mlflow.db", create=False)
     assert files(tmp_path) == []
     with pytest.raises(Refused, match="There is no experiment 'absent'"):

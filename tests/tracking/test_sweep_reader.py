@@ -11,7 +11,7 @@ import pytest
 import dpbench
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
-from dpbench.tracking.cell_files import read_curves, write_files
+from dpbench.tracking.cell_files import read_curves, write_cell_files
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_reader import preset_sweeps, read_sweep
 
@@ -124,7 +124,7 @@ def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
 
     x = np.linspace(0, 1, 5)
     curves = {"utility/roc": {"x": x}, "reference/no_privacy/roc": {"x": x, "mean": x**2}}
-    write_files(CellRecord("run", {}, detail=DetailInMemory(curves=curves)), tmp_path)
+    write_cell_files(CellRecord("run", {}, detail=DetailInMemory(curves=curves)), tmp_path)
     read = read_curves(tmp_path / "curves.parquet")
     assert list(read) == list(curves)
     assert list(read["utility/roc"]) == ["x"]

@@ -127,7 +127,7 @@ def test_an_interrupted_command_takes_its_server_with_it_and_leaves_only_the_sto
 def test_a_store_without_runs_is_refused_with_the_way_to_make_some(tmp_path: Path, database: Path) -> None:
     result = CliRunner().invoke(command, ["--uri", f"sqlite:///{tmp_path}/mlflow.db"])
     assert isinstance(result.exception, Refused)
-    assert "A first sweep makes some: python -m dpbench" in str(result.exception)
+    assert "A first sweep creates them: python -m dpbench" in str(result.exception)
     assert os.listdir(tmp_path) == []
     open_store(f"sqlite:///{database}", "empty").close()
     with pytest.raises(Refused, match="There are no runs of the experiment 'empty'"):
