@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.audit.samples import RepeatedSample
 from dpbench.contracts.metric import ConstantPredictions, Metric, Predictions, evaluate
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample, WholeSample
@@ -113,7 +112,7 @@ def table() -> Callable[..., Table]:
 @pytest.fixture(scope="session")
 def repeated() -> Callable[[Rows, int], Sample]:
     """A sample whose runs all hold the same rows."""
-    return RepeatedSample
+    return lambda rows, runs: WholeSample(*[rows] * runs)
 
 
 @pytest.fixture(scope="session")

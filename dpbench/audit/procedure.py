@@ -11,7 +11,6 @@ from dpbench.audit.neighbours import Pairs, common_rows, join, ones_to_zeros
 from dpbench.audit.noise_goodness_of_fit import NoiseTest, check_answer_noise
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import Replays, audit_replays, replay
-from dpbench.audit.samples import Tables
 from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
 from dpbench.audit.settings import AuditSettings
 from dpbench.audit.subject import AuditSubject, ClaimedPrivacy, exact_cost
@@ -19,6 +18,7 @@ from dpbench.base.errors import Refused
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
+from dpbench.data.samples import WholeSample
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.replay import Violation
 
@@ -84,7 +84,7 @@ def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tup
     tests: list[NoiseTest] = []
     bounds: list[EpsilonLowerBound] = []
     if settings.level != "release":
-        transcript = replay(subject, Tables([first]), Tables([second]))
+        transcript = replay(subject, WholeSample(first), WholeSample(second))
         share = false_alarm / max(len(transcript.answers), 1)
         for repeats in repeat_answers(transcript.answers, subject, (first, second), settings.runs):
             tests += check_answer_noise(repeats, share, settings.seed)

@@ -14,11 +14,10 @@ import numpy as np
 
 from dpbench.accounting.costs import Nothing
 from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, worst_pairs, zero_rows
-from dpbench.audit.samples import Tables
 from dpbench.audit.subject import AuditSubject
 from dpbench.base.errors import Refused
 from dpbench.contracts.fit import Fit
-from dpbench.data.samples import Sample
+from dpbench.data.samples import Sample, WholeSample
 from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.replay import FLOW, ReplayCurator, Violation
 
@@ -61,7 +60,7 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     try:
         for make_rows, index in product((common_rows, zero_rows), (np.arange(pairs.first.n), *alone[:, None])):
             first, second = pairs.take(index).tables(make_rows(geometry, subject.settings.rows - 1))
-            ratio = max([ratio, *replay(subject, Tables(first), Tables(second)).ratios])
+            ratio = max([ratio, *replay(subject, WholeSample(*first), WholeSample(*second)).ratios])
     except Violation as error:
         violation = str(error)
     return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation), pairs

@@ -11,7 +11,7 @@ import numpy as np
 from dpbench.accounting.composition import compose
 from dpbench.accounting.costs import Cost, Gdp
 from dpbench.audit.neighbours import common_rows
-from dpbench.audit.samples import BoundedRetryCurator, RepeatedSample
+from dpbench.audit.retry_limit import BoundedRetryCurator
 from dpbench.audit.settings import AuditSettings
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
@@ -60,7 +60,7 @@ class AuditSubject:
     def curators(self, table: Rows, runs: int, stream: str) -> Iterator[Curator]:
         """Yield curators that together hold one table in this many runs."""
         for start in range(0, runs, BATCH_RUNS):
-            sample = RepeatedSample(table, min(BATCH_RUNS, runs - start))
+            sample = WholeSample(*[table] * min(BATCH_RUNS, runs - start))
             yield BoundedRetryCurator(sample, self.draws(stream, sample.runs, start), self.budget)
 
     def repeat_fits(self, table: Rows, runs: int, stream: str) -> np.ndarray:

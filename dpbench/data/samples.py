@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cached_property
 from typing import Protocol
 
@@ -78,30 +78,27 @@ class WholeSample(Sample):
     """
 
     def __init__(self, *tables: Rows) -> None:
-        self._tables = tables
+        self._tables = list({id(rows): rows for rows in tables}.values())
+        position = {id(rows): at for at, rows in enumerate(self._tables)}
+        self._table_of_run = [position[id(rows)] for rows in tables]
         self.runs = len(tables)
         self.geometry = tables[0].geometry
 
     @property
     def n(self) -> np.ndarray:
-        return np.array([float(rows.n) for rows in self._tables])
+        return np.array([float(rows.n) for rows in self._tables])[self._table_of_run]
 
     @cached_property
     def moments(self) -> Moments:
-        return Moments(self._per_table(lambda rows: gram(rows.z)), self.geometry)
+        return Moments(np.stack([gram(rows.z) for rows in self._tables])[self._table_of_run], self.geometry)
 
     def sums(self, query: Summand) -> np.ndarray:
         if query.state is not None:
             return super().sums(query)
-        return self._per_table(lambda rows: sum_contributions(query, rows, 0))
+        return np.stack([sum_contributions(query, rows, 0) for rows in self._tables])[self._table_of_run]
 
     def rows(self, run: int) -> Rows:
-        return self._tables[run]
-
-    def _per_table(self, statistic: Callable[[Rows], np.ndarray]) -> np.ndarray:
-        """Stack a statistic of each run's table, computed once for each table."""
-        results = {key: statistic(rows) for key, rows in {id(rows): rows for rows in self._tables}.items()}
-        return np.stack([results[id(rows)] for rows in self._tables])
+        return self._tables[self._table_of_run[run]]
 
 
 class _OneRun(Sample):

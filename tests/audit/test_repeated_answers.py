@@ -12,12 +12,12 @@ from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.neighbours import common_rows, ones_to_zeros
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import replay
-from dpbench.audit.samples import Tables
 from dpbench.audit.settings import AuditSettings
 from dpbench.audit.subject import AuditSubject
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.bins import Binning
+from dpbench.data.samples import WholeSample
 from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Geometric, Noise, laplace
@@ -47,7 +47,7 @@ def repeated(make):
         geometry = example_geometry(model, 1)
         subject = AuditSubject(Asking(ask), model, Budget(100.0, 1e-6, "pure"), geometry, AuditSettings())
         (first,), (second,) = ones_to_zeros(geometry).tables(common_rows(geometry, 7))
-        transcript = replay(subject, Tables([first]), Tables([second]))
+        transcript = replay(subject, WholeSample(first), WholeSample(second))
         return list(repeat_answers(transcript.answers, subject, (first, second), runs))
 
     return run

@@ -11,9 +11,9 @@ from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.procedure import audit
 from dpbench.audit.replay_level import audit_replays, replay
-from dpbench.audit.samples import Tables
 from dpbench.audit.settings import AuditSettings
 from dpbench.audit.subject import AuditSubject
+from dpbench.data.samples import WholeSample
 from dpbench.privacy.ledger import Budget
 
 MODELS = ("linear", "logistic", "robust")
@@ -119,5 +119,5 @@ def test_the_worst_pair_comes_first_and_its_move_is_the_reported_one(make) -> No
     assert (replays.pairs, replays.calls, replays.origin) == (len(pairs.origin), 1, "local search")
     assert replays.violation == ""
     first, second = pairs.take(np.array([0])).tables(common_rows(subject.geometry, subject.settings.rows - 1))
-    (ratio,) = replay(subject, Tables(first), Tables(second)).ratios
+    (ratio,) = replay(subject, WholeSample(*first), WholeSample(*second)).ratios
     assert ratio == pytest.approx(replays.ratio, rel=1e-9)

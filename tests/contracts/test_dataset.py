@@ -68,7 +68,7 @@ def test_a_sample_keeps_whole_rows_and_what_is_known_of_the_table() -> None:
     assert table.dropped == 7
 
 
-def test_attributes_go_by_name_or_by_the_dataset_s_number(make) -> None:  # type: ignore[no-untyped-def]
+def test_attributes_go_by_name_or_by_the_dataset_s_number(make) -> None:
     assert Numbers(attributes=2).table(stream(0)).attributes == ("a",)
     with pytest.raises(Refused, match="must be one of 2, or a list of names"):
         Numbers(attributes=3).table(stream(0))
@@ -92,7 +92,7 @@ def test_what_only_selects_leaves_the_draws_alone() -> None:
     assert identity(Numbers(made_up=True)) != identity(Numbers())
 
 
-def test_a_source_shows_each_model_the_target_of_its_kind(make) -> None:  # type: ignore[no-untyped-def]
+def test_a_source_shows_each_model_the_target_of_its_kind(make) -> None:
     source = DatasetRows(Numbers(), make("model", "linear"), Splits(), 0)
     assert source.dataset.table(stream(0)).target.name == "real"
     assert source.scaled(0).dropped == 7
@@ -113,7 +113,7 @@ def test_levels_are_declared_and_reach_the_geometry() -> None:
         Column("a", 0, 1.5, kind="ordinal")
 
 
-def test_a_threshold_beyond_the_targets_bounds_is_refused(make) -> None:  # type: ignore[no-untyped-def]
+def test_a_threshold_beyond_the_targets_bounds_is_refused(make) -> None:
     """Everybody would be in one class, and the error nothing."""
     with pytest.raises(Refused, match=r"'quality', in the range \[3, 9\)\. Got 100 instead"):
         make("dataset", "wine", threshold=100).table(stream(0))

@@ -1,4 +1,4 @@
-"""A grid's cells: where rows fall, which points cells stand for, and sums over all of them."""
+"""Bins: where rows fall, which points bins stand for, and sums over all bins."""
 
 from __future__ import annotations
 
@@ -11,49 +11,47 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.data.bins import BinCounts, Binning, spell_count
-from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
 
 
 @pytest.fixture
-def mixed(geometry):  # type: ignore[no-untyped-def]
+def mixed(geometry):
     """Two continuous columns, one of 3 and one of 50 levels, a group of 4, an intercept: with 5 bins."""
     return Binning(replace(geometry(4, (4,), True), levels=(0, 0, 3, 50, 2, 2, 2, 2)), 5)
 
 
 @pytest.fixture
-def sparse(geometry):  # type: ignore[no-untyped-def]
-    """8^61 cells: four integers a name."""
+def sparse(geometry):
+    """8^61 bins: four integers per index."""
     return Binning(geometry(60), 8)
 
 
-def drawn(grid, count=500, seed=0):  # type: ignore[no-untyped-def]
+def drawn(binning, count=500, seed=0):
     """Rows anywhere in the box, with a level or none in each group."""
     generator = np.random.default_rng(seed)
-    z = np.ones((count, grid.geometry.features + 2))
-    z[:, 1:] = generator.uniform(-1, 1, (count, grid.geometry.features + 1))
-    for column, levels in enumerate(grid.geometry.levels):
+    z = np.ones((count, binning.geometry.features + 2))
+    z[:, 1:] = generator.uniform(-1, 1, (count, binning.geometry.features + 1))
+    for column, levels in enumerate(binning.geometry.levels):
         if levels:
             z[:, 1 + column] = 2 * generator.integers(levels, size=count) / (levels - 1) - 1
-    for members in grid.geometry.groups:
+    for members in binning.geometry.groups:
         size = len(members)
         z[:, 1 + np.array(members)] = np.vstack([np.eye(size), np.zeros(size)])[generator.integers(size + 1, size=count)]
-    if grid.geometry.target == "binary":
+    if binning.geometry.target == "binary":
         z[:, -1] = z[:, -1] > 0
-    rows = Rows(z, grid.geometry)
-    return grid.centres(grid.locate(rows)), rows
+    rows = Rows(z, binning.geometry)
+    return binning.centres(binning.locate(rows)), rows
 
 
-def test_every_attribute_has_its_cells_and_the_intercept_none(mixed, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_every_attribute_has_its_bins_and_the_intercept_none(mixed, geometry) -> None:
     assert mixed.shape == (5, 5, 3, 5, 5, 5)
     assert mixed.size == 5 * 5 * 3 * 5 * 5 * 5
     assert Binning(geometry(2, target="binary"), 7).shape == (7, 7, 2)
     assert Binning(geometry(0, (2, 3)), 9).shape == (3, 4, 9)
 
 
-def test_a_centre_is_half_a_bin_away_at_most_and_a_level_is_met(mixed) -> None:  # type: ignore[no-untyped-def]
+def test_a_centre_is_half_a_bin_away_at_most_and_a_level_is_met(mixed) -> None:
     centres, rows = drawn(mixed)
     away = np.abs(centres.z - rows.z)
     assert away.max(axis=0) == pytest.approx([0, *[0.2] * 2, 0, 0.2, *[0] * 4, 0.2], abs=0.02)
@@ -62,71 +60,71 @@ def test_a_centre_is_half_a_bin_away_at_most_and_a_level_is_met(mixed) -> None: 
     assert (centres.x[:, 0] == 1).all(), "the design has its intercept"
 
 
-def test_a_binary_target_is_met(geometry) -> None:  # type: ignore[no-untyped-def]
+def test_a_binary_target_is_met(geometry) -> None:
     centres, rows = drawn(Binning(geometry(2, target="binary"), 3))
     np.testing.assert_array_equal(centres.y, rows.y)
 
 
-def test_the_ends_of_the_range_belong_to_the_outer_bins(geometry, rows) -> None:  # type: ignore[no-untyped-def]
-    grid = Binning(geometry(1), 4)
+def test_the_ends_of_the_range_belong_to_the_outer_bins(geometry, rows) -> None:
+    binning = Binning(geometry(1), 4)
     values = [-1, -0.5, -1e-9, 0, 0.5, 1 - 1e-12, 1]
-    found = grid.locate(rows(grid.geometry, np.array(values)[:, None], np.zeros(len(values))))
+    found = binning.locate(rows(binning.geometry, np.array(values)[:, None], np.zeros(len(values))))
     assert (found[:, 0] // 4).tolist() == [0, 1, 1, 2, 3, 3, 3]
 
 
-def test_every_cell_s_centre_lies_in_that_cell(mixed, sparse) -> None:  # type: ignore[no-untyped-def]
+def test_every_bin_s_centre_lies_in_that_bin(mixed, sparse) -> None:
     every = np.arange(mixed.size)[:, None]
     np.testing.assert_array_equal(mixed.locate(mixed.centres(every)), every)
     assert len(sparse.index_axes) == 4
-    drawn = np.random.default_rng(0).integers(0, [8 ** len(word) for word in sparse.index_axes], (200, 4))
+    drawn = np.random.default_rng(0).integers(0, [8 ** len(axes) for axes in sparse.index_axes], (200, 4))
     np.testing.assert_array_equal(sparse.locate(sparse.centres(drawn)), drawn)
 
 
-def test_the_number_of_cells_may_be_astronomically_large(sparse) -> None:  # type: ignore[no-untyped-def]
+def test_the_number_of_bins_may_be_astronomically_large(sparse) -> None:
     assert sparse.size == 8**61
     assert spell_count(sparse.size) == "more than 10^55"
     assert spell_count(1000) == "1,000"
 
 
 @pytest.mark.parametrize("which", ["mixed", "sparse"])
-def test_a_tally_counts_the_rows_of_each_cell(which, request) -> None:  # type: ignore[no-untyped-def]
-    grid = request.getfixturevalue(which)
-    _, rows = drawn(grid, 60)
-    index = grid.locate(rows)[np.random.default_rng(1).integers(60, size=300)]
-    tally = grid.count(index)
-    assert dict(zip(map(tuple, tally.index.tolist()), tally.counts, strict=True)) == Counter(map(tuple, index.tolist()))
-    assert all(first < second for first, second in pairwise(map(tuple, tally.index.tolist())))
+def test_counts_are_those_of_the_rows_of_each_bin(which, request) -> None:
+    binning = request.getfixturevalue(which)
+    _, rows = drawn(binning, 60)
+    index = binning.locate(rows)[np.random.default_rng(1).integers(60, size=300)]
+    counted = binning.count(index)
+    assert dict(zip(map(tuple, counted.index.tolist()), counted.counts, strict=True)) == Counter(map(tuple, index.tolist()))
+    assert all(first < second for first, second in pairwise(map(tuple, counted.index.tolist())))
     weight = np.random.default_rng(2).normal(size=300)
-    weighted = grid.count(index, weight)
-    np.testing.assert_array_equal(weighted.index, tally.index)
-    for cell, total in zip(weighted.index, weighted.counts, strict=True):
-        assert total == pytest.approx(weight[(index == cell).all(axis=1)].sum(), abs=1e-12)
+    weighted = binning.count(index, weight)
+    np.testing.assert_array_equal(weighted.index, counted.index)
+    for bin_index, total in zip(weighted.index, weighted.counts, strict=True):
+        assert total == pytest.approx(weight[(index == bin_index).all(axis=1)].sum(), abs=1e-12)
 
 
-def test_the_difference_of_two_tallies_is_cell_by_cell(mixed) -> None:  # type: ignore[no-untyped-def]
-    one = BinCounts(np.array([[1], [5], [7]]), np.array([2.0, 1.0, 4.0]))
-    other = BinCounts(np.array([[1], [6], [7]]), np.array([2.0, 3.0, 1.0]))
-    less = one.minus(other, mixed)
-    assert dict(zip(less.index[:, 0].tolist(), less.counts, strict=True)) == {1: 0, 5: 1, 6: -3, 7: 3}
+def test_the_difference_of_two_histograms_is_bin_by_bin(mixed) -> None:
+    first = BinCounts(np.array([[1], [5], [7]]), np.array([2.0, 1.0, 4.0]))
+    second = BinCounts(np.array([[1], [6], [7]]), np.array([2.0, 3.0, 1.0]))
+    difference = first.minus(second, mixed)
+    assert dict(zip(difference.index[:, 0].tolist(), difference.counts, strict=True)) == {1: 0, 5: 1, 6: -3, 7: 3}
 
 
 @pytest.mark.parametrize("bins", [2, 5])
 @pytest.mark.parametrize("target", ["real", "binary"])
-def test_the_moments_of_all_cells_are_those_of_their_centres(bins, target, geometry) -> None:  # type: ignore[no-untyped-def]
+def test_the_moments_of_all_bins_are_those_of_their_centres(bins, target, geometry) -> None:
     """Block by block and at once, with weights of either sign; also where no axis leads."""
-    for grid in (Binning(geometry(3, (3,), True, target=target), bins), Binning(geometry(5, (), False, target=target), bins)):
-        weight = np.random.default_rng(0).normal(size=grid.size)
-        z = grid.centres(np.arange(grid.size)[:, None]).z
+    for binning in (Binning(geometry(3, (3,), True, target=target), bins), Binning(geometry(5, (), False, target=target), bins)):
+        weight = np.random.default_rng(0).normal(size=binning.size)
+        z = binning.centres(np.arange(binning.size)[:, None]).z
         expected = (z.T * weight) @ z
-        np.testing.assert_allclose(grid.gram(0, weight), expected, rtol=0, atol=1e-10 * grid.size)
-        width = len(grid._tail)
-        starts = range(0, grid.size, 2 * width)
-        parts = [grid.gram(start, weight[start : start + 2 * width]) for start in starts]
-        np.testing.assert_allclose(sum(parts), expected, rtol=0, atol=1e-10 * grid.size)
-        assert grid.step % width == 0
+        np.testing.assert_allclose(binning.gram(0, weight), expected, rtol=0, atol=1e-10 * binning.size)
+        width = len(binning._tail)
+        starts = range(0, binning.size, 2 * width)
+        parts = [binning.gram(start, weight[start : start + 2 * width]) for start in starts]
+        np.testing.assert_allclose(sum(parts), expected, rtol=0, atol=1e-10 * binning.size)
+        assert binning.step % width == 0
 
 
-def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:  # type: ignore[no-untyped-def]
+def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:
     g = replace(geometry(3), levels=(0, 0, 4))
     for bins, cap in product([2, 3, 7, 50], [16, 30, 300, 10_000, 10**7]):
         found = Binning.within(g, bins, cap).bins_per_attribute
@@ -135,7 +133,7 @@ def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:  # type: ig
         Binning.within(g, 5, 15)
 
 
-def test_the_ball_has_no_grid(geometry) -> None:  # type: ignore[no-untyped-def]
+def test_the_ball_has_no_grid(geometry) -> None:
     with pytest.raises(ValueError, match="not the ball"):
         Binning(geometry(2, scaling="ball"), 3)
 
@@ -151,20 +149,3 @@ def test_a_table_s_declared_levels_reach_the_grid() -> None:
     assert coarse.shape == (5, 2, 5, 5)
     np.testing.assert_allclose(fine.centres(fine.locate(rows)).z[:, 1:3], rows.z[:, 1:3], atol=2**-14)
     assert np.abs(coarse.centres(coarse.locate(rows)).z[:, 1] - rows.z[:, 1]).max() > 0.1
-
-
-def test_the_cells_of_a_run_are_those_of_its_rows(table) -> None:  # type: ignore[no-untyped-def]
-    """Of folds, of single runs and without an attribute; also where each repeat has a table of its own."""
-    generator = np.random.default_rng(0)
-    tables = [scale(table(generator.uniform(-1, 1, (61, 3)), generator.uniform(-1, 1, 61)), "box", True, "real") for _ in "ab"]
-    splits = Splits(repeats=2, folds=3)
-    for own in (False, True):
-        block = Block(
-            lambda r, own=own: tables[r if own else 0], lambda r: splits.assign(61, 61, 0, "t", r), range(2), splits.parts, 3
-        )
-        for sample in (block.train, block.test, block.train.without(["x1"])):
-            grid = Binning(sample.geometry, 4)
-            for run in range(sample.runs):
-                expected = grid.locate(sample.rows(run))
-                np.testing.assert_array_equal(sample.bins(grid, run), expected)
-                np.testing.assert_array_equal(sample.for_run(run).bins(grid, 0), expected)

@@ -24,7 +24,7 @@ def wild(rows: int = 400, seed: int = 0) -> Table:
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("rows", [2, 400, 5_000])
-def test_box_rows_keep_their_bounds_and_their_meaning(rows, intercept) -> None:  # type: ignore[no-untyped-def]
+def test_box_rows_keep_their_bounds_and_their_meaning(rows, intercept) -> None:
     table = wild(rows)
     scaled = scale(table, "box", intercept, "real")
     z = scaled.z
@@ -45,7 +45,7 @@ def test_box_rows_keep_their_bounds_and_their_meaning(rows, intercept) -> None: 
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("radius", [None, 0.5, 1e5, 1e7])
-def test_ball_rows_have_norm_at_most_one_after_truncation(intercept, radius) -> None:  # type: ignore[no-untyped-def]
+def test_ball_rows_have_norm_at_most_one_after_truncation(intercept, radius) -> None:
     table = wild()
     table = Table(table.columns, table.target, table.features, table.response, radius)
     scaled = scale(table, "ball", intercept, "real")
@@ -67,7 +67,7 @@ def test_a_declared_norm_clips_only_what_is_beyond_it() -> None:
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("rows", [2, 1_000, 2**21, 2**22, 370_000])
-def test_every_number_is_a_multiple_of_a_grid_on_which_sums_are_exact(rows, scaling) -> None:  # type: ignore[no-untyped-def]
+def test_every_number_is_a_multiple_of_a_grid_on_which_sums_are_exact(rows, scaling) -> None:
     """2k + log2 n <= 53, and no finer than 2⁻¹⁶."""
     bits = fraction_bits(rows)
     assert bits <= 16
@@ -93,7 +93,7 @@ def test_values_outside_the_bounds_count_as_the_bounds() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(-1.7e308, 1.7e308), (0.0, 5e-324), (1.0, 1.0 + 2**-52)])
-def test_extreme_bounds_give_finite_rows_or_are_refused(bounds) -> None:  # type: ignore[no-untyped-def]
+def test_extreme_bounds_give_finite_rows_or_are_refused(bounds) -> None:
     try:
         table = Table((Column("a", *bounds),), Column("y", 0, 1), np.array([[bounds[0]], [bounds[1]], [0.5]]), np.zeros(3))
     except Refused:
@@ -106,7 +106,7 @@ def test_extreme_bounds_give_finite_rows_or_are_refused(bounds) -> None:  # type
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("dirty", [(1, 1, 1), (1, 1, 0), (0.5, 0.5, 0.5), (0.6, 0, 0.4), (9, 9, -9)])
-def test_a_row_that_breaks_its_one_hot_group_is_refused_or_made_one_hot(dirty, scaling) -> None:  # type: ignore[no-untyped-def]
+def test_a_row_that_breaks_its_one_hot_group_is_refused_or_made_one_hot(dirty, scaling) -> None:
     """The sensitivities count one 1 a group: a row with three would move the coefficients by more than is paid for."""
     clean = wild(20)
     features = clean.features.copy()
@@ -140,7 +140,7 @@ def test_the_table_is_left_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, bool])
-def test_other_numbers_are_scaled_as_their_values(kind) -> None:  # type: ignore[no-untyped-def]
+def test_other_numbers_are_scaled_as_their_values(kind) -> None:
     values = np.array([[0], [1], [1]]).astype(kind)
     scaled = scale(Table((Column("a", 0, 1),), Column("y", 0, 1), values, values[:, 0]), "box", False, "real")
     np.testing.assert_array_equal(scaled.x[:, 0], [-1, 1, 1])

@@ -22,7 +22,7 @@ SCHEMES = {
 
 @pytest.mark.parametrize("splits", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize(("rows", "sampled"), [(301, 301), (301, 150), (301, 151)])
-def test_the_parts_partition_the_sampled_rows_into_public_sizes(splits, rows, sampled) -> None:  # type: ignore[no-untyped-def]
+def test_the_parts_partition_the_sampled_rows_into_public_sizes(splits, rows, sampled) -> None:
     for repeat in range(splits.repeats):
         labels = splits.assign(rows, sampled, 0, "t", repeat)
         assert labels.shape == (rows,)
@@ -35,7 +35,7 @@ def test_the_parts_partition_the_sampled_rows_into_public_sizes(splits, rows, sa
 
 
 @pytest.mark.parametrize("folds", [2, 5, 7])
-def test_folds_differ_by_at_most_one_row(folds) -> None:  # type: ignore[no-untyped-def]
+def test_folds_differ_by_at_most_one_row(folds) -> None:
     for rows in range(folds, 40):
         sizes = Splits(folds=folds).sizes(rows)
         assert sizes.sum() == rows
@@ -45,7 +45,7 @@ def test_folds_differ_by_at_most_one_row(folds) -> None:  # type: ignore[no-unty
 @pytest.mark.parametrize(
     ("fraction", "rows", "tested"), [(0.2, 100, 20), (0.25, 10, 2), (0.001, 100, 1), (0.999, 100, 99), (0.5, 2, 1)]
 )
-def test_a_hold_out_tests_its_fraction_and_leaves_both_parts_a_row(fraction, rows, tested) -> None:  # type: ignore[no-untyped-def]
+def test_a_hold_out_tests_its_fraction_and_leaves_both_parts_a_row(fraction, rows, tested) -> None:
     sizes = Splits(scheme="holdout", test_fraction=fraction).sizes(rows)
     assert sizes.tolist() == [tested, rows - tested]
 
@@ -81,6 +81,6 @@ def test_every_row_is_as_likely_in_every_part() -> None:
 @pytest.mark.parametrize(
     "options", [{"repeats": 0}, {"folds": 1}, {"test_fraction": 0.0}, {"test_fraction": 1.0}, {"scheme": "loo"}]
 )
-def test_impossible_splits_are_refused(options) -> None:  # type: ignore[no-untyped-def]
+def test_impossible_splits_are_refused(options) -> None:
     with pytest.raises(Refused, match="must be"):
         Splits(**options)

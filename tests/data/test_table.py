@@ -36,7 +36,7 @@ def filled(value: float = SECRET, shape: tuple[int, ...] = (3, 2)) -> np.ndarray
         (filled(shape=(3,)), filled(shape=(3,)), "2 feature columns"),
     ],
 )
-def test_nonsense_is_refused_without_showing_a_row(features, response, sentence) -> None:  # type: ignore[no-untyped-def]
+def test_nonsense_is_refused_without_showing_a_row(features, response, sentence) -> None:
     with pytest.raises(Refused, match=sentence) as caught:
         Table(AB, Y, features, response)
     assert "731" not in str(caught.value)
@@ -50,7 +50,7 @@ def test_a_table_without_features_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (math.nan, 1), (0, math.nan), (-math.inf, 0), (0, math.inf)])
-def test_bounds_are_two_finite_numbers_in_order(low, high) -> None:  # type: ignore[no-untyped-def]
+def test_bounds_are_two_finite_numbers_in_order(low, high) -> None:
     with pytest.raises(Refused, match="two finite numbers, the lower one first"):
         Column("a", low, high)
 

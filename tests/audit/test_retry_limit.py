@@ -1,21 +1,16 @@
-"""The samples and the curator that audits use."""
+"""Drawing again comes to an end in an audit."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from dpbench.audit import samples
-from dpbench.audit.neighbours import common_rows, random_rows
-from dpbench.audit.samples import BoundedRetryCurator, RepeatedSample, Tables
+from dpbench.audit import retry_limit
+from dpbench.audit.retry_limit import BoundedRetryCurator
 from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
-from dpbench.privacy.polynomial import Loss, Polynomial
-
-LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +20,7 @@ LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_const
 )
 def test_drawing_until_accepted_ends_on_every_curator_that_an_audit_derives(derive, geometry, rows, make, monkeypatch) -> None:
     """A loop that never accepts must end with a refusal, also run by run and on fewer columns; it would hang an audit."""
-    monkeypatch.setattr(samples, "MAX_REDRAWS", 50)
+    monkeypatch.setattr(retry_limit, "MAX_REDRAWS", 50)
     sample = WholeSample(rows(geometry(2), [[0.5, 0.5]] * 8, [0.5] * 8))
     curator = derive(BoundedRetryCurator(sample, Draws(0, "t", [(0, 0)]), Budget(2.0, 1e-6, "pure")))
     query = make("model", "linear").prepare(curator).polynomial()
@@ -40,18 +35,3 @@ def test_drawing_until_accepted_ends_on_every_curator_that_an_audit_derives(deri
     with pytest.raises(Refused, match="50 times and never accepted"):
         curator.until(query, laplace(1.0, 1.0, "p"), accept)
     assert tries == 51
-
-
-def test_repeated_rows_and_tables_have_the_sums_of_their_rows(geometry) -> None:
-    g = geometry(2, (3,), True)
-    tables = [common_rows(g, 5), random_rows(g, np.random.default_rng(1), 5)]
-    query = Polynomial(LINEAR, g)
-    together = Tables(tables)
-    for run, rows in enumerate(tables):
-        alone = RepeatedSample(rows, 3)
-        expected = query.contribution(rows, 0).sum(axis=0)
-        for sample, at in ((together, run), (alone, 2)):
-            np.testing.assert_allclose(query.exact(sample)[at], expected, rtol=1e-12)
-            np.testing.assert_allclose(sample.sums(query)[at], expected, rtol=1e-12)
-            assert sample.n[at] == 5
-            assert sample.rows(at) is rows

@@ -1,0 +1,77 @@
+"""Blocks: training is the total minus the fold, to the bit, and no run depends on the others of its block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.data.blocks import Block
+from dpbench.data.moments import gram
+from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import Rows, scale
+from dpbench.data.splits import Splits
+
+SCHEMES = [Splits(repeats=2, folds=3), Splits(scheme="holdout", repeats=4)]
+
+
+@pytest.fixture(scope="module")
+def scaled(table) -> Rows:
+    generator = np.random.default_rng(0)
+    x = np.column_stack([generator.uniform(-1, 1, (5_003, 4)), np.eye(3)[generator.integers(3, size=5_003)]])
+    return scale(table(x, np.tanh(x.sum(axis=1)), (3,)), "ball", True, "real")
+
+
+def block_of(rows: Rows, splits: Splits, sampled: int) -> Block:
+    return Block(
+        lambda repeat: rows,
+        lambda repeat: splits.assign(rows.n, sampled, 0, "t", repeat),
+        range(splits.repeats),
+        splits.parts,
+        splits.tests,
+    )
+
+
+@pytest.mark.parametrize("splits", SCHEMES, ids=["k-fold", "hold-out"])
+@pytest.mark.parametrize("sampled", [5_003, 2_000])
+def test_every_run_s_sums_are_those_of_its_own_rows(splits, sampled, scaled, make, curate) -> None:
+    block = block_of(scaled, splits, sampled)
+    query = make("model", "linear").prepare(curate(block.train, runs=block.runs)).polynomial()
+    assert len(block.runs) == splits.runs == block.train.runs
+    for sample in (block.train, block.test):
+        for run in range(sample.runs):
+            rows = sample.rows(run)
+            direct = WholeSample(rows)
+            assert sample.n[run] == rows.n
+            np.testing.assert_array_equal(sample.moments.gram[run], gram(rows.z))
+            np.testing.assert_array_equal(sample.sums(query)[run], direct.sums(query)[0])
+            np.testing.assert_array_equal(query.exact(sample)[run], query.exact(direct)[0])
+            np.testing.assert_array_equal(sample.for_run(run).moments.gram[0], gram(rows.z))
+            np.testing.assert_array_equal(sample.for_run(run).sums(query)[0], direct.sums(query)[0])
+
+
+@pytest.mark.parametrize("splits", SCHEMES, ids=["k-fold", "hold-out"])
+def test_a_run_trains_on_what_it_does_not_test_and_nothing_unsampled(splits, scaled) -> None:
+    tagged = Rows(np.column_stack([np.ones(scaled.n), np.arange(scaled.n), scaled.z[:, 2:]]), scaled.geometry)
+    block = block_of(tagged, splits, 3_000)
+    for run, (repeat, fold) in enumerate(block.runs):
+        train, test = (set(sample.rows(run).z[:, 1]) for sample in (block.train, block.test))
+        labels = block.labels(repeat)
+        assert not train & test
+        assert train | test == set(np.flatnonzero(labels >= 0))
+        assert test == set(np.flatnonzero(labels == fold))
+
+
+def test_every_row_of_a_k_fold_is_tested_once_a_repeat(scaled) -> None:
+    block = block_of(scaled, Splits(repeats=2, folds=3), scaled.n)
+    whole = gram(scaled.z)
+    for repeat in block.test.moments.gram.reshape(2, 3, *whole.shape):
+        np.testing.assert_array_equal(repeat.sum(axis=0), whole)
+    assert block.test.n.reshape(2, 3).sum(axis=1).tolist() == [scaled.n, scaled.n]
+
+
+def test_repeats_and_runs_do_not_depend_on_their_block(scaled) -> None:
+    splits = Splits(repeats=3, folds=3)
+    together = block_of(scaled, splits, 4_000).train.moments.gram.reshape(3, 3, *gram(scaled.z).shape)
+    for repeat in (2, 0, 1):
+        alone = Block(lambda r: scaled, lambda r: splits.assign(scaled.n, 4_000, 0, "t", r), [repeat], splits.parts, splits.tests)
+        np.testing.assert_array_equal(alone.train.moments.gram, together[repeat])
