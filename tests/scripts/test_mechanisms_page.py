@@ -1,4 +1,4 @@
-"""docs/mechanisms.md and the README's table say what the docstrings say, and the support table is the one that was promised."""
+"""docs/mechanisms.md and the README's table agree with the docstrings, and mechanisms fit the models that they should fit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def section(page: str, name: str) -> str:
 
 
 def test_every_docstring_has_its_parts(script: ModuleType) -> None:
-    assert list(script.faults()) == []
+    assert list(script.missing_parts()) == []
 
 
 def test_the_page_is_not_stale(script: ModuleType, written: str) -> None:
@@ -77,7 +77,7 @@ def test_a_docstring_without_a_part_is_named(script: ModuleType, monkeypatch: py
         name = "vague"
 
     monkeypatch.setattr(script, "shipped", lambda kind: [Vague])
-    assert list(script.faults()) == ["The docstring of vague has no paragraph that begins with 'Public:'."]
+    assert list(script.missing_parts()) == ["The docstring of vague has no paragraph that begins with 'Public:'."]
     assert script.paper(Vague) == "Nobody 2030"
 
 
@@ -87,12 +87,12 @@ def test_every_mechanism_that_ships_has_a_section_with_every_option_and_its_defa
     for one in mechanisms:
         text = section(written, one.name)
         rows = [line.split(" | ")[:2] for line in text.splitlines() if line.startswith("| `mechanism.")]
-        assert rows == [[f"| `mechanism.{opt.name}`", f"`{script.shown(opt)}`"] for opt in options_of(one)]
+        assert rows == [[f"| `mechanism.{opt.name}`", f"`{script.default_text(opt)}`"] for opt in options_of(one)]
         facts = {line.split(" | ")[0].removeprefix("| ") for line in text.splitlines()}
-        assert {"formula", "guarantee", "taken for public", "cost", "reference"} <= facts
+        assert {"formula", "guarantee", "assumed public", "cost", "reference"} <= facts
 
 
-def test_what_markdown_would_swallow_is_escaped(script: ModuleType) -> None:
+def test_markup_in_docstrings_is_escaped(script: ModuleType) -> None:
     assert script.markdown("A~ and ``a*b<c`` in *two* <words>, |x| <= 1") == r"A\~ and `a*b<c` in \*two\* \<words>, |x| <= 1"
     assert script.table(("a",), [("|x|",)]) == "| a |\n| --- |\n| \\|x\\| |\n"
 
@@ -106,7 +106,7 @@ def sentence(make: Any, mechanism: str, model: str) -> str | None:
 
 
 @pytest.mark.parametrize("mechanism", SUPPORT)
-def test_a_mechanism_fits_the_models_it_was_promised_to_fit_and_no_others(make: Any, mechanism: str, written: str) -> None:
+def test_a_mechanism_fits_the_models_it_should_fit_and_no_others(make: Any, mechanism: str, written: str) -> None:
     fitted = tuple(model for model in MODELS if sentence(make, mechanism, model) is None)
     assert fitted == SUPPORT[mechanism]
     for model in set(MODELS) - set(fitted):
