@@ -153,7 +153,7 @@ def scorecard(uri: str, out: Path) -> bool:
 
 
 def show_claims(results: Path, readme: Path) -> None:
-    """Write how the claims came out: all of them beside the scorecard, and their counts into the README."""
+    """Write how the claims came out: all of them next to the scorecard, and their counts into the README."""
     scored = verdicts_in((results / "scorecard.md").read_text(encoding="utf-8"))
     (results / "claims.md").write_text(claims_page(scored), encoding="utf-8")
     before, _, rest = readme.read_text(encoding="utf-8").partition(START)

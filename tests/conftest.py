@@ -45,6 +45,23 @@ def drop_in(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 
 
 @pytest.fixture
+def broken_paper(drop_in: Callable[[str], None], tmp_path: Path) -> None:
+    """A paper in the drop-in folder, called ``mine``, whose only preset is not YAML."""
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "fig1.yaml").write_text("preset: [")
+    drop_in(
+        """
+        from pathlib import Path
+        from dpbench import Paper, hookimpl
+
+        @hookimpl
+        def dpbench_papers():
+            return [Paper("mine", "Mine 2020", Path(__file__).parent)]
+        """
+    )
+
+
+@pytest.fixture
 def alone(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty folder, and no plugins, stores or settings from outside."""
     for name in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "MLFLOW_TRACKING_URI", "HYDRA_FULL_ERROR"):

@@ -70,13 +70,13 @@ def _verdicts(claims: list[Claim], uri: str | None, experiment: str, run_id: str
 
     newest = any(NEWEST in claim.presets for claim in claims)
     if run_id is not None and not newest:
-        raise Refused("The option --sweep is for claims that name no preset, and every claim here does.")
+        raise Refused("The option --sweep is for claims that name no preset, and all of these claims name one.")
     try:
         with open_store(uri, experiment, create=False) as store:
             sweeps = preset_sweeps(store) | ({NEWEST: read_sweep(store, run_id)} if newest else {})
             return [judge(claim, sweeps) for claim in claims]
-    except Missing as nothing:
-        click.echo(str(nothing), err=True)
+    except Missing as missing:
+        click.echo(str(missing), err=True)
         return [judge(claim, {}) for claim in claims]
 
 

@@ -11,7 +11,7 @@ from dpbench.base.names import name_fault
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper brings figures as presets, and claims about its own results. A study without a publication is announced alike.
+    """A paper brings figures as presets, and claims about its results. A study without a publication is announced the same way.
 
     Its folder may hold:
 

@@ -15,7 +15,7 @@ from dpbench.experiments.checks.check import Check
 from dpbench.experiments.papers import papers, preset_configs, preset_fault, read_mapping
 
 NEWEST = ""
-"""What stands in the place of a preset's name for claims without presets: the newest sweep, or the one asked for."""
+"""The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""
 
 
 @dataclass(frozen=True)

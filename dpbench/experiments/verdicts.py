@@ -30,7 +30,7 @@ class Verdict:
     quick: bool = False
     """Whether some of it comes from a ``quick=true`` sweep: a first look."""
     changes: Mapping[str, str] = field(default_factory=dict)
-    """What was typed in place of a preset's own grid, by the preset, where only such a sweep is recorded."""
+    """For each preset of which only a changed sweep is recorded, the overrides that changed it."""
     newest: SweepRecord | None = None
     """The sweep that was read for a claim without presets."""
     gaps: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def changed_grids(self) -> list[str]:
-        """For each preset that was changed, what was typed in place of its own grid."""
+        """A phrase for each preset that was changed, with the overrides that changed it."""
         several = len(self.claim.presets) > 1
         return [f"not the preset's own grid{f' ({name})' * several}: {words}" for name, words in self.changes.items()]
 
@@ -135,8 +135,8 @@ def describe_gap(check: Check, rows: Sequence[CellRecord], at: Selection) -> str
             return f"has no finished cell{f' with {_in_words(selection)}' if selection else ''}"
     along = getattr(check, "along", None)
     if along is not None:
-        return f"has no such cells that differ in nothing but {along}"
-    return "has no such cells at the same place, which differ in nothing but what 'against' names"
+        return f"has no such cells that differ only in {along}"
+    return "has no such cells at the same place: they must differ only in what 'against' names"
 
 
 def _in_words(selection: Selection) -> str:

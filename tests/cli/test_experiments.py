@@ -69,19 +69,7 @@ def test_a_typo_names_what_is_near(say: Say) -> None:
     assert "Did you mean zhang2012/fig6" in err
 
 
-def test_a_broken_paper_is_named_on_the_other_stream(say: Say, drop_in: Callable[[str], None], tmp_path: Path) -> None:
-    (tmp_path / "presets").mkdir()
-    (tmp_path / "presets" / "fig1.yaml").write_text("preset: [")
-    drop_in(
-        """
-        from pathlib import Path
-        from dpbench import Paper, hookimpl
-
-        @hookimpl
-        def dpbench_papers():
-            return [Paper("mine", "Mine 2020", Path(__file__).parent)]
-        """
-    )
+def test_a_broken_paper_is_named_on_the_other_stream(say: Say, broken_paper: None) -> None:
     code, out, err = say()
     assert (code, "mine" in out) == (0, False)
     assert err.startswith("The paper 'mine' cannot be used: The file fig1.yaml is not YAML")

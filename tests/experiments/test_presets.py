@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,19 +73,7 @@ def test_a_users_preset_has_no_paper_whose_choices_it_could_name(tmp_path: Path)
         experiments(str(tmp_path))
 
 
-def test_a_preset_of_a_broken_paper_is_refused_with_the_reason(drop_in: Callable[[str], None], tmp_path: Path) -> None:
-    (tmp_path / "presets").mkdir()
-    (tmp_path / "presets" / "fig1.yaml").write_text("preset: [")
-    drop_in(
-        """
-        from pathlib import Path
-        from dpbench import Paper, hookimpl
-
-        @hookimpl
-        def dpbench_papers():
-            return [Paper("mine", "Mine 2020", Path(__file__).parent)]
-        """
-    )
+def test_a_preset_of_a_broken_paper_is_refused_with_the_reason(broken_paper: None) -> None:
     for refuse in (lambda: select("mine/fig1", experiments()), lambda: loaded(["experiment=mine/fig1"])):
         with pytest.raises(Refused, match=r"no experiment named 'mine/fig1'.*fig1\.yaml is not YAML"):
             refuse()

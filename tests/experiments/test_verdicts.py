@@ -80,7 +80,7 @@ def test_a_preset_as_it_is_has_nothing_to_say_of_its_grid() -> None:
         ),
         ({"check": {"below": {"cells": A, "against": {"mechanism": "z"}}}}, "no finished cell with mechanism = z"),
         ({"at": {"epsilon": ">= 5"}}, "no finished cell with epsilon >= 5"),
-        ({"check": {"falls": {"along": "dataset.n"}}}, "differ in nothing but dataset.n"),
+        ({"check": {"falls": {"along": "dataset.n"}}}, "differ only in dataset.n"),
         ({"check": {"below": {"cells": A, "against": {"epsilon": 1}}}}, "what 'against' names"),
     ],
 )

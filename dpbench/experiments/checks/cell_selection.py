@@ -12,7 +12,7 @@ from dpbench.report.labels import setting
 
 COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}  # longer signs first
 UNNAMED_KEYS = ("mechanism", "model", "dataset", "attack", "epsilon")
-"""Parameters that a place names in a way of their own, or not at all."""
+"""Parameters that :func:`place_of` writes without their names, or leaves out."""
 
 Selection = Mapping[str, Any]
 """Parameters and what they must be: a value, a list of values, or a comparison such as '>= 0.8'."""
@@ -56,7 +56,7 @@ def _number(value: str | None) -> float | None:
 def pairs(rows: Sequence[CellRecord], first: Selection, other: Selection) -> Iterator[tuple[CellRecord, CellRecord]]:
     """Yield each of the first cells with each of the others at the same place.
 
-    Two cells are at the same place when they differ in nothing but what ``other`` names; another mechanism has other options.
+    Two cells are at the same place when they differ only in what ``other`` names; another mechanism has other options.
     """
     singles, others = ([[row] for row in select_cells(rows, selection)] for selection in (first, other))
     for (row,), (opponent,) in pairs_of_curves(singles, others, other):
@@ -64,7 +64,7 @@ def pairs(rows: Sequence[CellRecord], first: Selection, other: Selection) -> Ite
 
 
 def curves(rows: Sequence[CellRecord], cells: Selection, along: str) -> list[list[CellRecord]]:
-    """Group cells that differ in nothing but one numeric parameter, in its order; a single cell is no curve."""
+    """Group cells that differ only in one numeric parameter, in its order; a single cell is no curve."""
     groups: dict[object, list[CellRecord]] = {}
     for row in select_cells(rows, cells):
         if _number(row.params.get(along)) is not None:
@@ -90,12 +90,12 @@ def _place_key(row: CellRecord, without: Sequence[str]) -> object:
 
 
 def place_of(row: CellRecord, without: Sequence[str] = ()) -> str:
-    """Return a cell's place in words: model, dataset, ε, and the swept options that are not the mechanism's, without some."""
+    """Return a cell's place in words: model, dataset, ε, and the swept options that are not the mechanism's."""
     text = " on ".join(row.params[key] for key in ("model", "dataset") if key not in without)
     more = [key for key in distinguishing_params([row]) if key not in UNNAMED_KEYS and not key.startswith("mechanism.")]
     return ", ".join(filter(None, [text, *(setting(key, row.params[key]) for key in ("epsilon", *more) if key not in without)]))
 
 
 def mechanism_of(row: CellRecord, without: Sequence[str] = ()) -> str:
-    """Return the mechanism with the options that the sweep varied, without some."""
+    """Return the mechanism with the options that the sweep varied."""
     return label(replace(row, params={key: value for key, value in row.params.items() if key not in without}))

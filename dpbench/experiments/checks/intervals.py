@@ -41,7 +41,7 @@ def difference(
 
 
 def timing_ratio(first: CellRecord, other: CellRecord, metric: str) -> Numbers | None:
-    """Return a timing over another; its margin is a factor, so that nothing falls by more than all of it."""
+    """Return a timing over another; its margin is a factor, so that no timing can fall by more than 100 %."""
     part, whole = first.metric(metric) or 0.0, other.metric(metric) or 0.0
     if not (part > 0 and whole > 0):
         return None
