@@ -28,7 +28,7 @@ from pathlib import Path
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.experiments.presets import Experiment, experiments, select
-from dpbench.report.figures.pictures import own
+from dpbench.report.figures.catalog import preset_figure
 from dpbench.report.figures.style import save, styled
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_reader import read_sweep
@@ -201,7 +201,7 @@ def _figure(store: Store, name: str, out: Path) -> str | None:
     except Refused:
         return None
     with styled():
-        picture = own(sweep)
+        picture = preset_figure(sweep)
         if picture is None:
             return None
         target = out / name

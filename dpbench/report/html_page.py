@@ -28,7 +28,7 @@ from dpbench.report.wording import group_by, listed, number, p_value_text, plura
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from dpbench.report.figures.draw import SavedFigure
+    from dpbench.report.figures.catalog import CaptionedFigure
 
 TEMPLATE = "page.html.j2"
 MAX_BOARDS = 12
@@ -50,7 +50,7 @@ SECTIONS = {
 REFERENCES = {"no_privacy": "the fit without privacy", "mean_predictor": "always predicting the mean"}
 
 
-def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[SavedFigure], folder: Path) -> str:
+def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[CaptionedFigure], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
     done, details = summary.done, summary.detailed_answer
     text: str = _template().render(
@@ -164,7 +164,7 @@ def _separated(comparison: Comparison) -> str:
     return f"no, {p}" + ("" if comparison.more_repeats is None else f"; {comparison.more_repeats:,} more repeats")
 
 
-def _figure(figure: SavedFigure, folder: Path) -> dict[str, Any]:
+def _figure(figure: CaptionedFigure, folder: Path) -> dict[str, Any]:
     data = (folder / f"{figure.name}.png").read_bytes()
     width, height = struct.unpack(">II", data[16:24])
     return {

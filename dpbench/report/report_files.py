@@ -10,7 +10,6 @@ from pathlib import Path
 
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.figures.draw import draw
 from dpbench.report.html_page import page
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import all_cells, tables_of
@@ -24,8 +23,10 @@ _HEAD_CHARACTERS = 10_000
 
 def write_report(summary: SweepSummary, folder: Path) -> str | None:
     """Write the report, and return the name of its first figure, if it has one."""
+    from dpbench.report.figures import catalog  # matplotlib takes a third of a second to import
+
     folder.mkdir(parents=True, exist_ok=True)
-    figures = draw(summary.sweep, folder)
+    figures = catalog.save_figures(summary.sweep, folder)
     tables = tables_of(summary)
     for table in (all_cells(summary.cells), *tables):
         (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")

@@ -20,10 +20,9 @@ from dpbench.records.figure_spec import FigureSpec
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report import labels as naming
-from dpbench.report.figures import scales, style
-from dpbench.report.figures.draw import draw
-from dpbench.report.figures.pictures import pictures
-from dpbench.report.figures.subject import MOST_CURVES, CaptionedFigure
+from dpbench.report.figures import style
+from dpbench.report.figures.catalog import CaptionedFigure, figures_of, save_figures
+from dpbench.report.figures.panels import MAX_CURVES
 
 EPSILONS = (0.1, 0.8, 3.2)
 BLUE, VERMILION = "#0072B2", "#D55E00"
@@ -58,7 +57,7 @@ def grid(*mechanisms: str, **more: Any) -> list[CellRecord]:
 
 
 def drawn(rows: Sequence[CellRecord], **more: Any) -> dict[str, CaptionedFigure]:
-    return {picture.name: picture for picture in pictures(SweepRecord(tuple(rows), "command", **more))}
+    return {picture.name: picture for picture in figures_of(SweepRecord(tuple(rows), "command", **more))}
 
 
 def asked(rows: Sequence[CellRecord], **plot: Any) -> CaptionedFigure | None:
@@ -154,9 +153,9 @@ class TestErrorAgainstEpsilon:
         assert (first[0], second[0]) == (1.0, 2.0)
 
     def test_more_curves_than_can_be_told_apart_are_left_out_and_counted(self) -> None:
-        picture = drawn(grid(*(f"m{index}" for index in range(MOST_CURVES + 3))))["error_vs_epsilon"]
-        assert len(legend(picture.figure)) == MOST_CURVES + 2
-        assert f"The first {MOST_CURVES} of {MOST_CURVES + 3} curves." in picture.caption
+        picture = drawn(grid(*(f"m{index}" for index in range(MAX_CURVES + 3))))["error_vs_epsilon"]
+        assert len(legend(picture.figure)) == MAX_CURVES + 2
+        assert f"The first {MAX_CURVES} of {MAX_CURVES + 3} curves." in picture.caption
 
 
 class TestGeneralFigures:
@@ -304,12 +303,12 @@ class TestAskedFigures:
         command = "dpbench experiment=paper/fig1 dataset=gaussian epsilon=1,100"
         for plot in (FigureSpec(), FigureSpec(form="boxes")):
             changed = SweepRecord(tuple(grid("fm")), command, tuple(command.split()[1:]), replace(preset, figure=plot))
-            picture = next(iter(pictures(changed)))
+            picture = next(iter(figures_of(changed)))
             assert picture.title == "after A paper, Figure 1, changed: dataset=gaussian epsilon=1,100"
             assert picture.caption.startswith(picture.title)
             assert picture.title in words(picture.figure)
         as_it_is = next(
-            iter(pictures(SweepRecord(tuple(grid("fm")), "command", ("experiment=paper/fig1", "quick=true"), preset)))
+            iter(figures_of(SweepRecord(tuple(grid("fm")), "command", ("experiment=paper/fig1", "quick=true"), preset)))
         )
         assert as_it_is.title == "A paper, Figure 1"
 
@@ -324,12 +323,12 @@ class TestAskedFigures:
 
 class TestStyle:
     def test_no_two_looks_of_a_figure_agree_in_colour_or_in_grey(self) -> None:
-        names = [f"m{index}" for index in range(MOST_CURVES)]
-        looks = style.looks({name: (name, "") for name in names}).values()
-        assert len({(look.colour, look.mark) for look in looks}) == MOST_CURVES
-        assert len({(look.line, look.mark) for look in looks}) == MOST_CURVES
+        names = [f"m{index}" for index in range(MAX_CURVES)]
+        looks = style.curve_styles({name: (name, "") for name in names}).values()
+        assert len({(look.colour, look.mark) for look in looks}) == MAX_CURVES
+        assert len({(look.line, look.mark) for look in looks}) == MAX_CURVES
         pairs = {f"{one} {other}": (one, other) for one in names[:7] for other in names[:4]}
-        assert len({(look.colour, look.mark) for look in style.looks(pairs).values()}) == 28
+        assert len({(look.colour, look.mark) for look in style.curve_styles(pairs).values()}) == 28
 
     @pytest.mark.parametrize(
         ("values", "scale"),
@@ -338,7 +337,7 @@ class TestStyle:
     def test_outliers_do_not_flatten_the_rest(self, values: list[float], scale: str) -> None:
         _, (axes,) = style.sheet(1, (3, 2), (3, 2))
         axes.plot(range(len(values)), values)
-        scales.scale(axes, "y", values)
+        style.scale(axes, "y", values)
         assert axes.get_yscale() == scale
 
     def test_the_ends_of_bands_do_not_flatten_the_points(self) -> None:
@@ -370,12 +369,12 @@ class TestStyle:
 
     def test_signed_bands_of_the_runs_are_seen_whole_on_both_sides_of_zero(self) -> None:
         _, (axes,) = style.sheet(1, (3, 2), (3, 2))
-        assert scales.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0], whole=True) == 0
+        assert style.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0], whole=True) == 0
         assert axes.get_yscale() == "symlog"
         assert axes.get_ylim()[0] < -30
         assert axes.get_ylim()[1] > 50
         _, (axes,) = style.sheet(1, (3, 2), (3, 2))
-        assert scales.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0]) == 2
+        assert style.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0]) == 2
 
     def test_a_bar_that_is_cut_is_called_a_bar(self) -> None:
         found = {"attack/advantage_mean": 0.1, "attack/advantage_ci_low": -9.0, "attack/advantage_ci_high": 9.0}
@@ -406,7 +405,7 @@ class TestStyle:
         filled, hollow = drawn_marks
         assert filled.get_zorder() > hollow.get_zorder()
         assert filled.get_markersize() < hollow.get_markersize()
-        assert "Where curves coincide their marks lie on each other." in words(figure)
+        assert "Where curves coincide, their marks overlap." in words(figure)
         assert "coincide" not in words(drawn(grid("fm", "other"))["error_vs_epsilon"].figure)
 
     def test_an_interval_below_zero_is_seen_where_there_is_a_below(self) -> None:
@@ -439,7 +438,7 @@ class TestStyle:
 class TestFiles:
     def test_they_are_real_pictures_in_the_order_that_is_told(self, tmp_path: Path) -> None:
         preset = Preset(name="paper/fig1", title="A paper, Figure 1")
-        found = draw(SweepRecord(tuple(grid("fm", "dpba")), "command", preset=preset), tmp_path / "report")
+        found = save_figures(SweepRecord(tuple(grid("fm", "dpba")), "command", preset=preset), tmp_path / "report")
         assert [one.name for one in found] == ["figure", "error_vs_epsilon", "boxes"]
         assert found[0].title == "A paper, Figure 1"
         assert {path.name for path in (tmp_path / "report").iterdir()} == {
@@ -459,7 +458,7 @@ class TestFiles:
         "rows", [[], [cell("fm", None)], [cell("fm", None, state="failed")]], ids=["none", "no error", "failed"]
     )
     def test_with_nothing_to_draw_nothing_is_written(self, tmp_path: Path, rows: list[CellRecord]) -> None:
-        assert draw(SweepRecord(tuple(rows), "command"), tmp_path / "report") == ()
+        assert save_figures(SweepRecord(tuple(rows), "command"), tmp_path / "report") == []
         assert list(tmp_path.iterdir()) == []
 
     def test_synthetic_data_and_quick_runs_are_said_in_picture_and_caption(self) -> None:
@@ -494,7 +493,7 @@ def test_an_option_is_named_with_its_help_text_if_that_is_short() -> None:
 def test_no_tick_label_leaves_the_figure() -> None:
     for log, values in ((True, [0.00012, 0.0003501]), (False, [0.0, 0.0100025])):
         figure, (axes,) = style.sheet(1, (3, 2), (3, 2))
-        scales.scale(axes, "x", values, log=log)
+        style.scale(axes, "x", values, log=log)
         style.finish(figure, [], "title", "")
         renderer = FigureCanvasAgg(figure).get_renderer()
         figure.draw(renderer)

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report import report_files
 from dpbench.report.answer import short_answer
-from dpbench.report.figures.draw import SavedFigure
+from dpbench.report.figures import catalog
+from dpbench.report.figures.catalog import CaptionedFigure
 from dpbench.report.leaderboards import boards
 from dpbench.report.report_files import write_report as write_report_of
 from dpbench.report.summary import SweepSummary
@@ -120,7 +121,7 @@ def sweep(make: Make) -> SweepRecord:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures have tests of their own."""
-    monkeypatch.setattr(report_files, "draw", lambda sweep, folder: ())
+    monkeypatch.setattr(catalog, "save_figures", lambda sweep, folder: ())
 
 
 def write_report(sweep: SweepRecord, folder: Path) -> str | None:
@@ -170,11 +171,11 @@ def test_a_hostile_name_is_shown_as_text(make: Make, tmp_path: Path, undrawn: No
 
 
 def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def draw(sweep: SweepRecord, folder: Path) -> tuple[SavedFigure, ...]:
+    def draw(sweep: SweepRecord, folder: Path) -> tuple[CaptionedFigure, ...]:
         (folder / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8) + (400).to_bytes(4, "big") + (200).to_bytes(4, "big"))
-        return (SavedFigure("one", "The first", f'"quoted" {HOSTILE}'),)
+        return (CaptionedFigure("one", "The first", f'"quoted" {HOSTILE}', Figure()),)
 
-    monkeypatch.setattr(report_files, "draw", draw)
+    monkeypatch.setattr(catalog, "save_figures", draw)
     assert write_report(sweep, tmp_path) == "one.png"
     page = Page((tmp_path / "report.html").read_text())
     (image,) = page.all("img")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,106 +13,102 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.figure_spec import FigureSpec
-from dpbench.report import labels as naming
-from dpbench.report.figures import scales, style
-from dpbench.report.figures.drawing import BANDS, MOST_PANELS, foot, ordered, places, references, text_of
-from dpbench.report.figures.points import Panel, curves, label, panels, place
-from dpbench.report.figures.style import CurveStyle
+from dpbench.report.figures import style
+from dpbench.report.figures.lines import BANDS, draw_references, foot, legend, position_text
+from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, position, positions
+from dpbench.report.labels import LABELS, problem_title
+from dpbench.report.wording import plural
 
-MOST_VALUES = 12
-"""So many values of ε at most have boxes."""
-MOST_BOXES = 48
-"""On a panel: more would be too thin to be seen."""
-ALL_BOXES = 240
-"""On a figure: more would take longer to draw than they are worth."""
-FLAT = 0.1
-"""Of the axis: a box with its whiskers that takes less is a dash."""
+MAX_VALUES = 12
+"""Values of x that have boxes."""
+MAX_BOXES = 48
+"""Boxes on a panel: more would be too thin to be seen."""
+MAX_FIGURE_BOXES = 240
+"""Boxes on a figure: more would take too long to draw."""
+MIN_BOX_HEIGHT = 0.1
+"""Boxes shorter than this fraction of the axis are too flat to read."""
 
 
-def boxes(rows: Sequence[CellRecord], plot: FigureSpec, looks: Mapping[str, CurveStyle], title: str) -> Figure | None:
-    """Box plots of the runs, curves side by side at each x, or at as many of them as fit."""
-    shown = panels(rows, plot)[:MOST_PANELS]
-    chosen = [(panel, _chosen(panel, plot, len(shown))) for panel in shown]
-    size = (max(3.1, min(5.2, 0.16 * max((len(cells) for _, cells in chosen), default=0) + 1.0)), 2.6)
-    figure, grid = style.sheet(len(shown), alone=(max(4.6, size[0]), 3.0), among=size)
+def draw_boxes(data: FigureData, title: str) -> Figure | None:
+    """Draw box plots of the runs, curves side by side at each x, or at as many values of x as fit."""
+    panels = data.panels(data.cells)[:MAX_PANELS]
+    chosen = [_fitting_cells(data, panel, len(panels)) for panel in panels]
+    width = max(3.1, min(5.2, 0.16 * max(map(len, chosen), default=0) + 1.0))
+    figure, grid = style.sheet(len(panels), alone=(max(4.6, width), 3.0), among=(width, 2.6))
     handles: dict[str, Artist] = {}
-    found = beyond = 0
-    for axes, (panel, cells) in zip(grid, chosen, strict=True):
-        drawn, cut = _boxes(axes, panel, cells, plot, looks, handles)
-        found, beyond = found + drawn, beyond + cut
-    if not found:
+    drawn = zip(grid, panels, chosen, strict=True)
+    counts = [_draw_panel(data, axes, panel, cells, handles) for axes, panel, cells in drawn]
+    boxes, cut = (sum(count[which] for count in counts) for which in (0, 1))
+    if not boxes:
         return None
-    used = [row for _, cells in chosen for row in cells]
     text = "Boxes: quartiles and median of the runs; whiskers: 1.5 times the box; dots: runs beyond."
-    if beyond:
-        text += f" {beyond} run{'s' * (beyond > 1)} beyond the axis: triangles at its end."
-    return style.finish(figure, ordered(handles, looks), title, foot(used, text))
+    text += f" {plural(cut, 'run')} beyond the axis: triangles at its end." if cut else ""
+    return style.finish(figure, legend(handles, data), title, foot([cell for cells in chosen for cell in cells], text))
 
 
-def _chosen(panel: Panel, plot: FigureSpec, among: int) -> list[CellRecord]:
-    """The cells at some of the places, evenly picked, so that the boxes stay wide enough to be seen."""
-    at = sorted(places([place(row, plot.x) for row in panel.rows]).items(), key=lambda item: item[1])
-    names = len(curves(panel.rows, plot))
-    fit = max(2, min(MOST_VALUES, MOST_BOXES // names, ALL_BOXES // (names * among)))
-    kept = {at[index][0] for index in np.linspace(0, len(at) - 1, min(fit, len(at))).round().astype(int)} if at else set()
-    return [row for row in panel.rows if place(row, plot.x) in kept]
+def _fitting_cells(data: FigureData, panel: Panel, panels: int) -> list[CellRecord]:
+    """Return the cells at some values of x, evenly picked, so that the boxes stay wide enough to be seen."""
+    x = _sorted_positions(data, panel.cells)
+    curves = len(data.curves(panel.cells))
+    fit = max(2, min(MAX_VALUES, MAX_BOXES // curves, MAX_FIGURE_BOXES // (curves * panels)))
+    picked = {x[index] for index in np.linspace(0, len(x) - 1, min(fit, len(x))).round().astype(int)} if x else set()
+    return [cell for cell in panel.cells if position(cell, data.spec.x) in picked]
 
 
-def _boxes(
-    axes: Axes,
-    panel: Panel,
-    cells: Sequence[CellRecord],
-    plot: FigureSpec,
-    looks: Mapping[str, CurveStyle],
-    handles: dict[str, Artist],
+def _sorted_positions(data: FigureData, cells: Sequence[CellRecord]) -> list[Position]:
+    at = positions([position(cell, data.spec.x) for cell in cells])
+    return sorted(at, key=lambda value: at[value])
+
+
+def _draw_panel(
+    data: FigureData, axes: Axes, panel: Panel, cells: Sequence[CellRecord], handles: dict[str, Artist]
 ) -> tuple[int, int]:
-    """Draw a panel; answers how many boxes it has, and how many runs lie beyond its axis."""
-    at = sorted(places([place(row, plot.x) for row in cells]).items(), key=lambda item: item[1])
-    group = {x: index for index, (x, _) in enumerate(at)}
-    found = curves(cells, plot)
-    step = 0.82 / len(found)
+    """Draw a panel, and return how many boxes it has, and how many runs lie beyond its axis."""
+    x = _sorted_positions(data, cells)
+    group = {value: float(index) for index, value in enumerate(x)}
+    curves = data.curves(cells)
+    step = 0.82 / len(curves)
     ends: list[tuple[float, float]] = []
-    beyond: list[tuple[float, float, str]] = []
-    for index, (name, some) in enumerate(found.items()):
+    outliers: list[tuple[float, float, str]] = []
+    for index, (name, members) in enumerate(curves.items()):
+        look, shift = data.styles[name], (index - (len(curves) - 1) / 2) * step
         for ranked in (True, False):
-            here = [(row, _finite(row, panel.metric)) for row in some if row.ranked is ranked]
-            full = [(row, runs) for row, runs in here if len(runs)]
-            if not full:
-                continue
-            centres = [group[place(row, plot.x)] + (index - (len(found) - 1) / 2) * step for row, _ in full]
-            stats = [boxplot_stats(runs)[0] for _, runs in full]
-            _draw(axes, stats, centres, step * 0.8, looks[name], hollow=not ranked)
-            ends += [(float(one["whislo"]), float(one["whishi"])) for one in stats]
-            colour = looks[name].colour
-            beyond += [(x, float(run), colour) for x, one in zip(centres, stats, strict=True) for run in one["fliers"]]
-            handles.setdefault(name, looks[name].patch(name, hollow=not ranked))
-    levels = references(axes, panel, plot, {x: float(index) for x, index in group.items()}, handles)
+            runs = {id(cell): _finite_runs(cell, panel.metric) for cell in members if cell.ranked is ranked}
+            full = [cell for cell in members if len(runs.get(id(cell), ()))]
+            if full:
+                stats = [boxplot_stats(runs[id(cell)])[0] for cell in full]
+                centres = [group[position(cell, data.spec.x)] + shift for cell in full]
+                _draw_boxes(axes, stats, centres, step * 0.8, look, hollow=not ranked)
+                ends += [(float(box["whislo"]), float(box["whishi"])) for box in stats]
+                outliers += [
+                    (at, float(run), look.colour) for at, box in zip(centres, stats, strict=True) for run in box["fliers"]
+                ]
+                handles.setdefault(name, look.patch(name, hollow=not ranked))
+    levels = draw_references(data, axes, panel, group, handles)
+    log = "y" in data.spec.log or _flat(ends)
     values = [end for both in ends for end in both]
-    log = "y" in plot.log or _flat(ends)
-    cut = scales.scale(axes, "y", values, ends=[run for _, run, _ in beyond], levels=levels, signed=True, log=log)
-    _at_the_end(axes, beyond)
-    axes.set_xlim(-0.5, len(group) - 0.5)
-    scales.ticks(axes, "x", list(range(len(group))), list(map(text_of, group)))
+    cut = style.scale(axes, "y", values, ends=[run for _, run, _ in outliers], levels=levels, signed=True, log=log)
+    _mark_cut_runs(axes, outliers)
+    axes.set_xlim(-0.5, len(x) - 0.5)
+    style.ticks(axes, "x", list(range(len(x))), list(map(position_text, x)))
     axes.grid(visible=False, axis="x")
-    for border in range(1, len(group)):
-        axes.axvline(border - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0)
-    style.title(axes, panel.title)
-    axes.set_xlabel(naming.label_of(plot.x))
-    style.label_y(axes, naming.label_of(panel.metric))
+    for border in range(1, len(x)):
+        axes.axvline(border - 0.5, color=style.SETTINGS["grid.color"], linewidth=0.6, zorder=0)
+    axes.set_xlabel(data.label(data.spec.x))
+    style.name_panel(axes, panel.title, data.label(panel.metric))
     return len(ends), cut
 
 
 def _flat(ends: Sequence[tuple[float, float]]) -> bool:
-    """Whether on a linear axis most boxes would be dashes."""
+    """Return whether most boxes would be dashes on a linear axis."""
     if not ends:
         return False
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return float(np.median([high - low for low, high in ends])) < FLAT * (high - low)
+    return float(np.median([high - low for low, high in ends])) < MIN_BOX_HEIGHT * (high - low)
 
 
-def _at_the_end(axes: Axes, runs: Sequence[tuple[float, float, str]]) -> None:
-    """A triangle at the end of the axis for each run that lies beyond it."""
+def _mark_cut_runs(axes: Axes, runs: Sequence[tuple[float, float, str]]) -> None:
+    """Draw a triangle at the end of the axis for each run beyond it."""
     low, high = axes.get_ylim()
     for x, run, colour in runs:
         if not low <= run <= high:
@@ -120,61 +116,55 @@ def _at_the_end(axes: Axes, runs: Sequence[tuple[float, float, str]]) -> None:
             axes.plot([x], [end], color=colour, marker=mark, markersize=3.5, linestyle="", clip_on=False, zorder=5)
 
 
-def _finite(row: CellRecord, metric: str) -> np.ndarray:
-    runs: np.ndarray = np.asarray(row.detail.runs.get(metric, ()), dtype=float)
-    return np.compress(np.isfinite(runs), runs)
+def _finite_runs(cell: CellRecord, metric: str) -> np.ndarray:
+    runs = np.asarray(cell.detail.runs.get(metric, ()), dtype=float)
+    return np.asarray(runs[np.isfinite(runs)])
 
 
-def _draw(axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: float, look: CurveStyle, *, hollow: bool) -> None:
-    colour = look.colour
-    axes.bxp(
-        stats,
-        centres,
-        widths=width,
-        patch_artist=True,
-        manage_ticks=False,
-        boxprops=look.face(hollow=hollow),
-        medianprops={"color": "black", "linewidth": 1.3},
-        whiskerprops={"color": colour},
-        capprops={"color": colour},
-        flierprops={"marker": ".", "markersize": 2.5, "markeredgecolor": colour, "markerfacecolor": colour},
-    )
+def _draw_boxes(
+    axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: float, look: style.CurveStyle, *, hollow: bool
+) -> None:
+    colour = {"color": look.colour}
+    dots = {"marker": ".", "markersize": 2.5, "markeredgecolor": look.colour, "markerfacecolor": look.colour}
+    parts: dict[str, Any] = {"boxprops": look.box(hollow=hollow), "medianprops": {"color": "black", "linewidth": 1.3}}
+    parts |= {"whiskerprops": colour, "capprops": colour, "flierprops": dots}
+    axes.bxp(stats, centres, widths=width, patch_artist=True, manage_ticks=False, **parts)
 
 
-def roc(rows: Sequence[CellRecord], plot: FigureSpec, looks: Mapping[str, CurveStyle], title: str) -> Figure | None:
-    """The mean or median curve over the runs, with the band of its runs, and the diagonal that guessing gives."""
-    found: dict[tuple[str | None, ...], list[tuple[CellRecord, str]]] = {}
-    for row in rows:
-        name = next((name for name in plot.y or tuple(row.detail.curves) if "x" in row.detail.curves.get(name, {})), None)
-        if name is not None and _middle(plot) in row.detail.curves[name]:
-            found.setdefault(tuple(row.params.get(key) for key in plot.panels), []).append((row, name))
-    if not found:
+def draw_roc(data: FigureData, title: str) -> Figure | None:
+    """Draw the mean or median curve over the runs with the band of its runs, and the diagonal that guessing gives."""
+    middle = "median" if data.spec.statistic == "median" else "mean"
+    names = {id(cell): _curve_name(data, cell, middle) for cell in data.cells}
+    panels = data.by_panel([cell for cell in data.cells if names[id(cell)]])[:MAX_PANELS]
+    if not panels:
         return None
-    shown = list(found.values())[:MOST_PANELS]
-    figure, grid = style.sheet(len(shown), alone=(3.8, 3.8), among=(3.1, 3.1))
+    figure, grid = style.sheet(len(panels), alone=(3.8, 3.8), among=(3.1, 3.1))
     handles: dict[str, Artist] = {}
-    for axes, here in zip(grid, shown, strict=True):
-        axes.plot([0, 1], [0, 1], color=style.GREY, linestyle=":", linewidth=1)
-        for row, name in here:
-            curve, text = row.detail.curves[name], label(row, plot)
-            look = looks[text]
-            line = look.line if row.ranked else ":"
-            axes.plot(curve["x"], curve[_middle(plot)], color=look.colour, linestyle=line, linewidth=1.5)
+    guessing: dict[str, Any] = {"color": style.GREY, "linestyle": ":", "linewidth": 1}
+    for axes, cells in zip(grid, panels, strict=True):
+        axes.plot([0, 1], [0, 1], **guessing)
+        for cell in cells:
+            curve, text = cell.detail.curves[names[id(cell)]], data.curve_name(cell)
+            look = data.styles[text]
+            line, face = (look.line, look.colour) if cell.ranked else (":", "white")
+            axes.plot(curve["x"], curve[middle], color=look.colour, linestyle=line, linewidth=1.5)
             every = max(1, len(curve["x"]) // 8)
-            face = look.colour if row.ranked else "white"
             marks: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markerfacecolor": face, "markersize": 4.5}
-            axes.plot(curve["x"][every // 2 :: every], curve[_middle(plot)][every // 2 :: every], linestyle="", **marks)
-            if plot.band == "quantiles" and "p20" in curve:
+            axes.plot(curve["x"][every // 2 :: every], curve[middle][every // 2 :: every], linestyle="", **marks)
+            if data.spec.band == "quantiles" and "p20" in curve:
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
-            handles.setdefault(text, look.handle(text, hollow=not row.ranked, line=line))
+            handles.setdefault(text, look.handle(text, hollow=not cell.ranked, line=line))
         axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
-        style.title(axes, naming.problem_title(here[0][0], plot.panels))
-        style.label_y(axes, naming.label_of(here[0][1]) if here[0][1] in naming.LABELS else "true positive rate")
-    handles["guessing"] = Line2D([], [], color=style.GREY, linestyle=":", linewidth=1, label="guessing")
-    used = [row for here in shown for row, _ in here]
-    about = BANDS["quantiles"] if plot.band == "quantiles" else ""
-    return style.finish(figure, ordered(handles, looks), title, foot(used, about))
+        name = names[id(cells[0])]
+        label = data.label(name) if name in LABELS else "true positive rate"
+        style.name_panel(axes, problem_title(cells[0], data.spec.panels), label)
+    handles["guessing"] = Line2D([], [], label="guessing", **guessing)
+    band = BANDS["quantiles"] if data.spec.band == "quantiles" else ""
+    return style.finish(figure, legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))
 
 
-def _middle(plot: FigureSpec) -> str:
-    return "median" if plot.statistic == "median" else "mean"
+def _curve_name(data: FigureData, cell: CellRecord, middle: str) -> str:
+    """Return the first curve of the figure's spec that a cell has; an empty name if it has none."""
+    curves = cell.detail.curves
+    name = next((name for name in data.spec.y or tuple(curves) if "x" in curves.get(name, {})), "")
+    return name if middle in curves.get(name, {}) else ""

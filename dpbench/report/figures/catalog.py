@@ -1,0 +1,252 @@
+"""Which figures a sweep gets, with their captions: the paper's own, and those that any sweep can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from dpbench.records.cell_record import CellRecord, label
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.figures import style
+from dpbench.report.figures.distributions import MAX_VALUES, draw_boxes, draw_roc
+from dpbench.report.figures.lines import band_text, draw_lines, foot
+from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
+from dpbench.report.labels import label_of, problem_title, shortened
+from dpbench.report.statistics.ranks import ranks
+from dpbench.report.wording import group_by, listed
+
+HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
+ATTACKS = ("attack/advantage", "attack/accuracy_train", "attack/auc")
+MIN_ACCOUNTED_DIFFERENCE = 0.01
+"""Relative difference above which the accounted ε counts as different from the requested one."""
+
+
+@dataclass(frozen=True)
+class CaptionedFigure:
+    """A figure, saved as ``name.png`` and ``name.pdf``, with its caption."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def save_figures(sweep: SweepRecord, folder: Path) -> list[CaptionedFigure]:
+    """Save every figure that has something to show; the preset's own comes first and is called ``figure``."""
+    saved = []
+    with style.styled():
+        for figure in figures_of(sweep):
+            folder.mkdir(parents=True, exist_ok=True)
+            style.save(figure.figure, folder / figure.name)
+            saved.append(figure)
+    return saved
+
+
+def figures_of(sweep: SweepRecord) -> Iterator[CaptionedFigure]:
+    """Draw the paper's own figure, if there is one, then the general ones; each is omitted if it has nothing to show."""
+    if sweep.done:
+        data = FigureData.general(sweep)
+        yield from filter(None, [preset_figure(sweep)])
+        yield from filter(None, (make(data) for make in GENERAL_FIGURES))
+
+
+def preset_figure(sweep: SweepRecord) -> CaptionedFigure | None:
+    """Draw the preset's own figure, as the paper draws it."""
+    if sweep.preset is None:
+        return None
+    data = FigureData.of_preset(sweep, sweep.preset.figure)
+    title, source = data.spec.title or sweep.preset.title, sweep.preset.title
+    if sweep.changed:
+        title, source = (f"after {text}, changed: {' '.join(sweep.changed)}" for text in (title, source))
+    caption = f"{source}: {sweep.preset.shows or 'as the paper draws it'}"
+    if data.spec.form == "lines":
+        panels = data.panels(data.cells)
+        return _lines_figure(data, "figure", title, f"{caption}; {_point_text(data, panels[0])}.", panels) if panels else None
+    figure = (draw_boxes if data.spec.form == "boxes" else draw_roc)(data, title)
+    form = "box plots" if data.spec.form == "boxes" else f"{data.spec.statistic} curves"
+    return _captioned(
+        data, "figure", title, f"{caption}; {form} of the {runs_text(data.cells)} of each cell.", data.cells, figure
+    )
+
+
+def _point_text(data: FigureData, panel: Panel) -> str:
+    """Return what each point of a panel is."""
+    if panel.metric in panel.cells[0].metrics:
+        return "one number per cell"
+    bands = band_text(data).rstrip(".").lower()
+    return f"{data.spec.statistic} over the {runs_text(panel.cells)} of each cell" + (f", {bands}" if bands else "")
+
+
+def runs_text(cells: Sequence[CellRecord]) -> str:
+    """Return how many runs a cell has."""
+    splits = list(dict.fromkeys(cell.params["splits"] for cell in cells))
+    count = len(cells[0].detail.runs.get("repeat", ())) if len(splits) == 1 else 0
+    return f"{count} runs ({splits[0]})" if count else f"runs of {listed(splits, most=6)}"
+
+
+def _captioned(
+    data: FigureData, name: str, title: str, text: str, cells: Sequence[CellRecord], figure: Figure | None, *, panels: int = 0
+) -> CaptionedFigure | None:
+    """Add a caption: what is shown, what is hollow and why, what is synthetic, what is omitted."""
+    if figure is None:
+        return None
+    hollow = group_by((cell for cell in cells if not cell.ranked), lambda cell: cell.guarantee)
+    reasons = "; ".join(f"{listed(map(label, group), most=6)} ({guarantee})" for guarantee, group in hollow.items())
+    generated = [cell.params["dataset"] for cell in cells if cell.synthetic]
+    sentences = [
+        text,
+        f"Hollow: {reasons}." if reasons else "",
+        f"SYNTHETIC data: {listed(generated)}." if generated else "",
+        f"The first {MAX_PANELS} of {panels} panels." if panels > MAX_PANELS else "",
+        f"The first {len(data.styles)} of {len(data.styles) + data.hidden} curves." if data.hidden else "",
+        "A quick run, with few repeats: a first look only." if data.sweep.quick else "",
+    ]
+    return CaptionedFigure(name, title, " ".join(filter(None, sentences)), figure)
+
+
+def _lines_figure(
+    data: FigureData, name: str, title: str, text: str, panels: Sequence[Panel], **options: Any
+) -> CaptionedFigure | None:
+    shown = panels[:MAX_PANELS]
+    figure = draw_lines(data, shown, title, **options) if shown else None
+    return _captioned(data, name, title, text, [cell for panel in shown for cell in panel.cells], figure, panels=len(panels))
+
+
+def error_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw the median error with its band against ε, or against what else the sweep varied, and the two references."""
+    x = data.spec.x
+    if x not in varying(data.fits):
+        return None
+    along = label_of(x)
+    text = f"The median error against {along} with 20-80 % bands over the {runs_text(data.fits)} of each cell."
+    return _lines_figure(data, f"error_vs_{x.rpartition('.')[2]}", f"Error against {along}", text, data.panels(data.fits))
+
+
+def box_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw the error of each run."""
+    if not data.fits:
+        return None
+    title, along = "The error of each run", label_of(data.spec.x)
+    text = f"Box plots of the errors of the {runs_text(data.fits)} of each cell, at up to {MAX_VALUES} values of {along}."
+    figure = draw_boxes(replace(data, cells=data.fits), title)
+    return _captioned(data, "boxes", title, text, data.fits, figure, panels=len(data.panels(data.fits)))
+
+
+def accounted_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw the error against the ε that was spent, if that is not simply the requested ε."""
+    ratios = [cell.accounted / cell.epsilon for cell in data.fits if cell.private]
+    if len(data.styles) < 2 or data.spec.x != "epsilon" or all(abs(ratio - 1) <= MIN_ACCOUNTED_DIFFERENCE for ratio in ratios):
+        return None
+    data = data.showing(x="privacy/epsilon_accounted")
+    text = (
+        "The median error against the accounted ε, which makes mechanisms comparable whose own ε is in another currency; "
+        f"bands: 20-80 % of the {runs_text(data.fits)} of each cell, level lines: what is not private."
+    )
+    return _lines_figure(data, "error_vs_accounted", "Error against the accounted ε", text, data.panels(data.fits))
+
+
+def attack_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw what an attack gains against what the model is worth."""
+    attacked = [cell for cell in data.cells if any(f"{name}_mean" in cell.metrics for name in ATTACKS)]
+    if not attacked:
+        return None
+    controls = dict.fromkeys(name for cell in attacked for name in cell.metrics if name.startswith("attack/control/"))
+    references = tuple(name.removesuffix("_mean") for name in controls if name.endswith("/advantage_mean"))
+    keys = ("attack", *(key for key in varying(attacked) if key.startswith("attack.")))
+    along = label_of(data.spec.x)
+    annotated, panels = data.spec.x, []
+    data = data.showing(y=ATTACKS, statistic="mean", band="confidence", log=(), references=references)
+    data = data.showing(panels=tuple(dict.fromkeys((*data.spec.panels, *keys))))
+    for primary, cells in group_by(attacked, lambda cell: cell.primary).items():
+        data = data.showing(x=f"utility/{primary}")
+        panels += [replace(panel, levels=_caps(panel)) for panel in data.panels(cells)]
+    text = (
+        f"What the attack gains (mean and 95 % interval) against the median error over the {runs_text(attacked)} of each cell, "
+        f"with {along} next to the points; level lines: controls, which need no release, and the cap that a guarantee sets."
+    )
+    explanation = f"Bars: 95 % interval of the mean. Next to the points: {along}."
+    options: dict[str, Any] = {"annotated": annotated, "explanation": explanation}
+    return _lines_figure(data, "attack_frontier", "Attack against error", text, panels, **options)
+
+
+def _caps(panel: Panel) -> dict[str, dict[Position, float]]:
+    """Return the caps on the attack up to the first above all gains; none if the cap limits a gap."""
+    if panel.metric != ATTACKS[0] or any("attack/gap_mean" in cell.metrics for cell in panel.cells):
+        return {}
+    worst = max(cell.metrics.get(f"{panel.metric}_ci_high", cell.metric(panel.metric, "mean") or 0.0) for cell in panel.cells)
+    caps = sorted({(cell.metrics.get("attack/cap", 1.0), cell.accounted) for cell in panel.cells if cell.ranked})
+    needed = sum(cap < worst for cap, _ in caps) + 1
+    return {f"cap at ε = {epsilon:g}": {None: cap} for cap, epsilon in caps[:needed]}
+
+
+def time_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw what a lower error costs in time."""
+    timed = [cell for cell in data.fits if cell.metrics.get("time/fit_seconds", 0.0) > 0]
+    if not timed or len(data.styles) < 2:
+        return None
+    along, annotated = label_of(data.spec.x), data.spec.x
+    data = data.showing(x="time/fit_seconds", references=())
+    text = (
+        f"The median error with 20-80 % bars over the {runs_text(timed)} of each cell against the time of one fit on one thread, "
+        f"with {along} next to the points."
+    )
+    options: dict[str, Any] = {"annotated": annotated, "joined": False}
+    options["explanation"] = f"Bars: 20-80 % of the runs. Next to the points: {along}."
+    return _lines_figure(data, "time_vs_error", "Error against time", text, data.panels(timed), **options)
+
+
+def health_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw how often fits went wrong; rates that are the same everywhere share a panel."""
+    data = data.showing(band=None, references=())
+    panels = []
+    for cells in data.by_panel(without_attacks(data.cells)):
+        rates = {f"health/{name}": tuple(cell.metrics.get(f"health/{name}", 0.0) for cell in cells) for name in HEALTH}
+        for values, names in group_by(rates, rates.__getitem__).items():
+            wrong = {data.curve_name(cell) for cell, rate in zip(cells, values, strict=True) if rate > 0}
+            affected = tuple(cell for cell in cells if data.curve_name(cell) in wrong and names[0] in cell.metrics)
+            if affected:
+                title = f"{problem_title(cells[0], data.spec.panels)}\n{', '.join(map(data.label, names))}"
+                panels.append(Panel(title, affected, names[0], share=True))
+    if not panels:
+        return None
+    runs = runs_text(panels[0].cells)
+    text = f"The share of the {runs} of each cell whose fit went wrong; mechanisms whose fits never did are omitted."
+    return _lines_figure(data, "health", "Fits that went wrong", text, panels)
+
+
+def rank_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw mean ranks over the datasets, and the difference that is significant."""
+    ranking = ranks(data.fits) if len(data.styles) > 1 else None
+    if ranking is None or len(ranking.datasets) < 2:
+        return None
+    names, count = shortened(ranking.names), len(ranking.names)
+    size = (max(4.0, style.CHARACTER_WIDTH * max(map(len, names.values())) + 2.0), 0.28 * count + 0.5)
+    figure, (axes,) = style.sheet(1, alone=size, among=size)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    for index, (name, rank) in enumerate(zip(ranking.names, ranking.mean_ranks, strict=True)):
+        look = data.styles[name]
+        axes.plot([1, rank], [index, index], color="#CCCCCC", linewidth=1)
+        axes.plot([rank], [index], color=look.colour, marker=look.mark, markersize=6, linestyle="")
+        offset, side = ((7, 0), "left") if rank <= (1 + count) / 2 else ((-7, 0), "right")
+        style.annotate(axes, names[name], (rank, index), offset, ha=side, va="center", fontsize=8, bbox=box)
+    best, critical = ranking.mean_ranks[0], ranking.critical
+    handles, text = [], "no critical difference: too few datasets for one"
+    if critical is not None:
+        axes.plot((best, best + critical), [-0.8, -0.8], color="black", linewidth=3, solid_capstyle="butt")
+        handles = [Line2D([], [], color="black", linewidth=3, label="critical difference (Nemenyi, 5 %)")]
+        text = f"mean ranks further apart than {critical:.2f} differ (Nemenyi, 5 %)"
+    axes.set(ylim=(count - 0.4, -1.2), yticks=[], xticks=range(1, count + 1), xlabel="mean rank (1: lowest error)")
+    axes.set_xlim(0.9, max(count + 0.1, best + (critical or 0) + 0.1))
+    cells, title = [cell for cell in data.fits if cell.ranked], "Mean ranks over the datasets"
+    style.finish(figure, handles, title, foot(cells, f"{text[0].upper()}{text[1:]}."))
+    datasets = listed(ranking.datasets, most=6)
+    caption = f"The mean ranks of the private and proven mechanisms over {datasets} by their median error; {text}."
+    return _captioned(data, "ranks", title, caption, cells, figure)
+
+
+GENERAL_FIGURES = (error_figure, box_figure, accounted_figure, attack_figure, time_figure, health_figure, rank_figure)
