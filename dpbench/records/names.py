@@ -183,7 +183,7 @@ SWEEP_TAGS = (
     Name(SWEEP_KEY, "identifies the set of cells"),
     Name(COMMAND, "the command, as it can be typed again"),
     Name(REPEATED, "when the same cells were last requested after they were recorded, in milliseconds since 1970"),
-    Name(PRESET, "the preset, as in `experiment=zhang2012/fig6`; only if the sweep runs one"),
+    Name(PRESET, "the preset, as `experiment=` names it; only if the sweep runs one"),
     Name(QUICK, "`true` if `quick=true` reduced it to a first look, else `false`"),
     Name(NOTE, "links to the report and to the cells, the answer in sentences, the figure, and a table of the cells"),
     Name("mlflow.runName", "the name of the run on MLflow's pages"),
