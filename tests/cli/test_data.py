@@ -107,16 +107,6 @@ def test_a_draft_runs_as_it_stands(folder: Path, capsys: Capture) -> None:
     assert "already exists" in refused(capsys, "data", "describe", "people.csv", "--out", "people.yaml")
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (17, 90), (-3, 4), (1e-5, 3e-5), (-2_000_000, 7), (5, 5.001)])
-def test_a_rounded_range_holds_the_data_and_is_not_much_wider(low: float, high: float) -> None:
-    from dpbench.files.bounds_draft import round_outwards
-
-    below, above = round_outwards(low, high)
-    assert below <= low
-    assert above >= high
-    assert above - below <= 3 * (high - low)
-
-
 def test_an_odd_name_or_delimiter_survives_the_draft(folder: Path, capsys: Capture) -> None:
     from dpbench.base.random_streams import stream
 

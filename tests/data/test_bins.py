@@ -133,12 +133,12 @@ def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:
         Binning.within(g, 5, 15)
 
 
-def test_the_ball_has_no_grid(geometry) -> None:
+def test_the_ball_has_no_bins(geometry) -> None:
     with pytest.raises(ValueError, match="not the ball"):
         Binning(geometry(2, scaling="ball"), 3)
 
 
-def test_a_table_s_declared_levels_reach_the_grid() -> None:
+def test_a_table_s_declared_levels_reach_the_bins() -> None:
     """Whole numbers from 1 to 12: every row's centre is its value; with fewer bins than levels it is not."""
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.integers(1, 13, 400), generator.integers(0, 2, 400), generator.uniform(0, 1, 400)])

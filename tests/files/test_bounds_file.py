@@ -1,0 +1,106 @@
+"""A bounds file declares ranges and levels; whatever is wrong with it is one sentence that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpbench.base.errors import Refused
+from dpbench.data.table import Column
+from dpbench.files.bounds_file import Bounds, ColumnDeclaration, parse_bounds, read_bounds
+
+FULL = """
+target: income
+threshold: 1e5
+sensitive: [sex]
+delimiter: ";"
+nulls: ["?", no]
+columns:
+  age: [0, 100]
+  income: {low: 0, high: 1e6, unit: USD, kind: integer}
+  sex: {levels: [f, no]}
+  note: ignore
+"""
+
+
+def test_every_setting_is_read_and_levels_stay_texts(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(FULL)
+    assert read_bounds(str(tmp_path / "b.yaml")) == Bounds(
+        {
+            "age": ColumnDeclaration(0, 100),
+            "income": ColumnDeclaration(0, 1e6, "USD", "integer"),
+            "sex": ColumnDeclaration(levels=("f", "no")),
+        },
+        frozenset({"note"}),
+        "income",
+        1e5,
+        ("sex",),
+        ";",
+        ("?", "no"),
+        from_data=False,
+    )
+
+
+@pytest.mark.parametrize(("line", "leaks"), [("from_data: true", True), ("from_data: false", False), ("", False)])
+def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(line: str, leaks: bool, tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(f"{line}\ncolumns: {{age: [0, 1]}}\n")
+    assert read_bounds(str(tmp_path / "b.yaml")).from_data is leaks
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"age": [1, 0]}, "The bounds of column 'age' must be two finite numbers, the lower one first."),
+        ({"age": [0]}, "The bounds of 'age' in mine must be [low, high], levels, or ignore. Got [0] instead."),
+        ({"age": "0,1"}, "The bounds of 'age' in mine must be [low, high], levels, or ignore."),
+        ({"age": {"low": 0}}, "The bounds of 'age' in mine must be [low, high], levels, or ignore. Got (0, None) instead."),
+        ({"age": ["a", "b"]}, "The bounds of 'age' in mine must be numbers. Got 'a' instead."),
+        ({"age": {"low": 0, "hihg": 1}}, "There is no key of the column 'age' in mine named 'hihg'. Did you mean high"),
+        ({"age": {"low": 0, "high": 1, "kind": "real"}}, "The kind of 'age' in mine must be continuous or integer."),
+        ({"age": {"low": 0, "high": 1.5, "kind": "integer"}}, "its bounds must be whole numbers"),
+        ({"sex": {"levels": ["f"]}}, "The levels of 'sex' in mine must be at least two different texts. Got ['f'] instead."),
+        ({"sex": {"levels": ["f", "f"]}}, "must be at least two different texts"),
+        ({"sex": {"levels": "fm"}}, "The levels of 'sex' in mine must be a list. Got 'fm' instead."),
+        ({"sex": {"levels": ["f", "m"], "unit": "x"}}, "The column 'sex' in mine has levels, so it can have no other key."),
+    ],
+)
+def test_a_wrong_declaration_is_one_sentence(columns: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        parse_bounds(columns, "mine")
+    assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("columns: [", "must be YAML"),
+        ("- a", "must have a key 'columns' that holds a mapping"),
+        ("columns: 3", "must have a key 'columns' that holds a mapping"),
+        ("columns: {}\ntraget: y", "named 'traget'. Did you mean target"),
+        ("columns: {}\nthreshold: high", "The threshold in"),
+        ("columns: {}\nsensitive: sex", "The sensitive in"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(content: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(content)
+    with pytest.raises(Refused) as refusal:
+        read_bounds(str(tmp_path / "b.yaml"))
+    assert sentence in str(refusal.value)
+
+
+def test_a_missing_file_says_how_to_draft_one() -> None:
+    with pytest.raises(Refused, match="data describe` drafts one"):
+        read_bounds("no.yaml")
+
+
+def test_texts_from_the_command_line_are_spelled_as_in_a_file() -> None:
+    """Hydra parses true, 1 and 1.0; a bounds file holds the texts."""
+    assert parse_bounds({"x": {"levels": [True, 1, 2.0, "a"]}}, "mine").columns["x"].levels == ("true", "1", "2", "a")
+
+
+def test_a_range_is_one_column_and_levels_are_one_column_each() -> None:
+    assert ColumnDeclaration(0, 9, "years", "integer").columns("age") == (Column("age", 0, 9, "years", kind="integer"),)
+    levels = ColumnDeclaration(levels=("f", "m")).columns("sex")
+    assert levels == tuple(Column(f"sex={level}", 0, 1, group="sex", meaning=level) for level in "fm")
