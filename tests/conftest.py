@@ -19,6 +19,7 @@ from dpbench.data.scaling import Rows
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.replay import ReplayCurator
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
@@ -188,3 +189,32 @@ def python(tmp_path: Path) -> Callable[[str], str]:
         return result.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def replay_of() -> Callable[[Curator, Rows], ReplayCurator]:
+    """A replay of what a curator of one run has on its tape, on a neighbouring table."""
+
+    def built(curator: Curator, neighbour: Rows) -> ReplayCurator:
+        draws, tape = Draws(0, "test", [(0, 0)]), curator.tape or []
+        replay = ReplayCurator(WholeSample(neighbour), draws, curator.ledger.budget, tape)
+        replay.tape = []
+        return replay
+
+    return built
+
+
+@pytest.fixture(scope="session")
+def replayed(make: Callable[..., Any], curate: Callable[..., Curator], replay_of: Any) -> Callable[..., Any]:
+    """A mechanism on some rows, then on their neighbour with the first answers: both fits and the replay, which is over."""
+
+    def both(mechanism: Any, rows: Rows, neighbour: Rows, model: str = "linear", epsilon: float = 1.3) -> Any:
+        curator = curate(rows, epsilon=epsilon, currency=mechanism.counted())
+        budget, fitted = curator.ledger.budget, make("model", model, intercept=rows.geometry.intercept)
+        first = mechanism.fit(curator, fitted.prepare(curator), budget)
+        replay = replay_of(curator, neighbour)
+        second = mechanism.fit(replay, fitted.prepare(replay), budget)
+        replay.finish()
+        return first, second, replay
+
+    return both

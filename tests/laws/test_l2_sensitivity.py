@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.data.blocks import Block
-from dpbench.data.samples import CHUNK, WholeSample
-from dpbench.data.scaling import Rows, scale
-from dpbench.data.splits import Splits
-from dpbench.privacy.curator import Draws
+from dpbench.data.scaling import Rows
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.replay import ReplayCurator
 from dpbench.privacy.weighted_moments import WeightedMoments
@@ -44,7 +40,7 @@ def moves(geometry: Any, first: Rows, second: Rows, s: Any, t: Any) -> tuple[np.
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_no_neighbours_of_any_weights_move_more_than_the_bounds(shape, scaling, intercept, geometry, adversary) -> None:  # type: ignore[no-untyped-def]
+def test_no_neighbours_of_any_weights_move_more_than_the_bounds(shape, scaling, intercept, geometry, adversary) -> None:
     """20,000 random pairs, then the worst of them nudged 60 times, rows and weights, once for each norm."""
     numeric, groups = SHAPES[shape]
     parts = numeric + len(groups) + intercept
@@ -73,7 +69,7 @@ def test_no_neighbours_of_any_weights_move_more_than_the_bounds(shape, scaling, 
 
 @pytest.mark.parametrize("D", [1, 2, 3, 4, 5, 13])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_the_box_s_l2_bound_is_met(D, intercept, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_the_box_s_l2_bound_is_met(D, intercept, geometry, rows) -> None:
     """(1, …, 1), y = 1 against half the signs turned, y = -1: κ√(2M(M + 1)), M = columns and intercept."""
     g = geometry(D, intercept=intercept)
     M = D + intercept
@@ -86,7 +82,7 @@ def test_the_box_s_l2_bound_is_met(D, intercept, geometry, rows) -> None:  # typ
 
 
 @pytest.mark.parametrize(("numeric", "groups"), [(0, (2, 2)), (2, (3,)), (3, (2, 3)), (1, (2, 2, 2))])
-def test_one_hot_groups_count_once_each(numeric, groups, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_one_hot_groups_count_once_each(numeric, groups, geometry, rows) -> None:
     """Every level changed, half of the numeric signs turned: met with groups for columns."""
     g = geometry(numeric, groups)
     one, two = [np.concatenate([np.eye(size)[level] for size in groups]) for level in (0, 1)]
@@ -97,7 +93,7 @@ def test_one_hot_groups_count_once_each(numeric, groups, geometry, rows) -> None
     assert weighted(g, KAPPA).l2_bound == pytest.approx(KAPPA * np.sqrt(2 * M * (M + 1)), rel=1e-12)
 
 
-def test_a_grid_of_every_row_agrees_with_the_box_s_l2_bound(geometry) -> None:  # type: ignore[no-untyped-def]
+def test_a_grid_of_every_row_agrees_with_the_box_s_l2_bound(geometry) -> None:
     """All pairs of rows of {-1, -½, 0, ½, 1}³ and both signs of y."""
     g = geometry(3)
     grid = np.array(list(product([-1, -0.5, 0, 0.5, 1], repeat=3)))
@@ -113,7 +109,7 @@ def test_a_grid_of_every_row_agrees_with_the_box_s_l2_bound(geometry) -> None:  
 
 
 @pytest.mark.parametrize("D", [2, 3, 10])
-def test_the_ball_s_l2_bound_is_met(D, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_the_ball_s_l2_bound_is_met(D, geometry, rows) -> None:
     """Unit rows at 60 degrees, y and -y: κ√4.5."""
     g = geometry(D, scaling="ball")
     first, second = np.eye(D)[0], 0.5 * np.eye(D)[0] + np.sqrt(0.75) * np.eye(D)[1]
@@ -124,7 +120,7 @@ def test_the_ball_s_l2_bound_is_met(D, geometry, rows) -> None:  # type: ignore[
 
 
 @pytest.mark.parametrize("D", [1, 2, 5, 13])
-def test_the_box_s_l1_bound_is_met(D, geometry, rows) -> None:  # type: ignore[no-untyped-def]
+def test_the_box_s_l1_bound_is_met(D, geometry, rows) -> None:
     """x' = 1/(D + 1) everywhere: κ((D² + 3D)/2 + D/(2(D + 1)))."""
     g = geometry(D)
     full = np.full(1, KAPPA)
@@ -133,60 +129,8 @@ def test_the_box_s_l1_bound_is_met(D, geometry, rows) -> None:  # type: ignore[n
     assert weighted(g, KAPPA).l1_bound == pytest.approx(absolute[0], rel=1e-12)
 
 
-def test_a_weighted_intercept_is_private_and_an_unweighted_one_is_not(geometry, rows) -> None:  # type: ignore[no-untyped-def]
-    g = geometry(3, (2,), intercept=True)
-    plain, private = WeightedMoments(g), weighted(g, KAPPA)
-    assert private.size == plain.size + 1
-    z = rows(g, [[0.5, -1, 1, 0, 1], [0, 1, -0.25, 1, 0]], [0.5, -1])
-    B = private.quadratic(private.exact(WholeSample(z)), np.array([2.0])).matrix[0]
-    np.testing.assert_allclose(B, KAPPA * z.x.T @ z.x, rtol=1e-14)
-    objective = plain.quadratic(plain.exact(WholeSample(z)), np.array([2.0]))
-    np.testing.assert_array_equal(objective.matrix[0], z.x.T @ z.x)
-    np.testing.assert_array_equal(objective.linear[0], -2 * z.x.T @ z.y)
-
-
-def test_weights_beyond_the_bound_are_clipped_to_it(geometry, rows) -> None:  # type: ignore[no-untyped-def]
-    """A stranger's weights cannot break the bound: neither large nor negative ones."""
-    g = geometry(2)
-    z = rows(g, [[1, 0.5], [0.25, -1]], [1, -1])
-    for told, kept in ((1e9, KAPPA), (-3.0, 0.0)):
-        np.testing.assert_array_equal(weighted(g, told).contribution(z, 0), weighted(g, kept).contribution(z, 0))
-
-
-@pytest.mark.parametrize("scaling", ["box", "ball"])
-def test_an_exact_answer_is_the_sum_of_its_contributions_in_every_run(scaling, table, curate) -> None:  # type: ignore[no-untyped-def]
-    """Rows of more than one chunk, weights by each run's own state, whole blocks and single runs to the bit."""
-    rng = np.random.default_rng(0)
-    n = CHUNK + 1_000
-    x = np.column_stack([rng.uniform(-1, 1, (n, 3)), np.eye(3)[rng.integers(3, size=n)]])
-    rows = scale(table(x, np.tanh(x.sum(axis=1)), (3,)), scaling, True, "real")
-    splits = Splits(repeats=2, folds=20)
-    block = Block(lambda r: rows, lambda r: splits.assign(n, n, 0, "t", r), range(1), splits.parts, splits.tests)
-    state = rng.normal(size=(block.train.runs, 7))
-
-    def weigh(residuals: np.ndarray) -> np.ndarray:
-        return np.asarray(1 / np.maximum(1 / KAPPA, np.abs(residuals)))
-
-    query = WeightedMoments(rows.geometry, weigh, state, KAPPA)
-    exact = query.exact(block.train)
-    np.testing.assert_allclose(exact, block.train.sums(query), rtol=1e-11, atol=1e-9)
-    for run in (0, 13):
-        alone = WeightedMoments(rows.geometry, weigh, state[run : run + 1], KAPPA).exact(block.train.for_run(run))
-        np.testing.assert_array_equal(alone[0], exact[run])
-    parts = [part.exact(block.train) for part in (query.matrix, query.vector)]
-    np.testing.assert_array_equal(np.concatenate(parts, axis=1), exact)
-    assert [query.matrix.size, query.vector.size] == [part.shape[1] for part in parts]
-    assert query.identity != WeightedMoments(rows.geometry, weigh, 2 * state, KAPPA).identity
-
-
-def test_weights_without_a_state_are_refused(geometry) -> None:  # type: ignore[no-untyped-def]
-    for more in ({"weigh": np.ones_like}, {"state": np.zeros((1, 2))}, {"largest": 5.0}):
-        with pytest.raises(ValueError, match="need a state"):
-            WeightedMoments(geometry(2), **more)
-
-
 @pytest.fixture
-def replayed(make, curate):  # type: ignore[no-untyped-def]
+def replayed(make, curate, replay_of):
     """cdp_irls on a table, then on its neighbours with the first answers: the fits and the replays."""
 
     def both(tables: list[Rows], model: str, weights: Any = None, **options: Any) -> tuple[list[np.ndarray], list[ReplayCurator]]:
@@ -202,7 +146,7 @@ def replayed(make, curate):  # type: ignore[no-untyped-def]
         curator = curate(tables[0], budget.epsilon, currency=budget.currency)
         fits, replays = [fit(curator)], []
         for neighbour in tables[1:]:
-            replays.append(ReplayCurator(WholeSample(neighbour), Draws(0, "test", [(0, 0)]), budget, curator.tape))
+            replays.append(replay_of(curator, neighbour))
             fits.append(fit(replays[-1]))
             replays[-1].finish()
         return fits, replays
@@ -216,7 +160,7 @@ def replayed(make, curate):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("model", ["robust", "linear"])
 def test_no_neighbours_move_a_release_by_more_than_it_pays_for(
     distribution, variant, scaling, model, geometry, adversary, replayed
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """The same calls in the same order, every ratio at most 1. Of the published variant that is its release of A."""
     g = geometry(3, (2,), True, scaling, constant=1.0 if scaling == "box" else 5**-0.5)
     near = adversary.neighbours(g, np.random.default_rng(0))
@@ -234,7 +178,7 @@ def test_no_neighbours_move_a_release_by_more_than_it_pays_for(
 
 
 @pytest.mark.parametrize("D", [2, 5])
-def test_at_the_attaining_pair_every_step_spends_its_whole_share(D, geometry, rows, replayed) -> None:  # type: ignore[no-untyped-def]
+def test_at_the_attaining_pair_every_step_spends_its_whole_share(D, geometry, rows, replayed) -> None:
     """Rows that all weigh κ: equality in every step, for either noise."""
     g = geometry(D)
     turned = np.r_[np.ones((D + 1) // 2), -np.ones(D // 2)]

@@ -84,7 +84,7 @@ def case(request: pytest.FixtureRequest, table: Callable[..., Table]) -> tuple[R
 
 
 @pytest.mark.parametrize("penalty", [None, 0.01])
-def test_with_vanishing_noise_predictions_are_least_squares(case, penalty, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_with_vanishing_noise_predictions_are_least_squares(case, penalty, make, curate) -> None:
     train, everything = case
     model = make("model", "linear") if penalty is None else make("model", "ridge", penalty=penalty)
     expected = everything.x @ least_squares(train, penalty or 0.0)
@@ -98,7 +98,7 @@ def test_with_vanishing_noise_predictions_are_least_squares(case, penalty, make,
 
 
 @pytest.mark.parametrize(("name", "options"), MECHANISMS[:-1])
-def test_the_error_falls_as_one_over_epsilon(name, options, make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_the_error_falls_as_one_over_epsilon(name, options, make, curate, table) -> None:
     x, _, _ = drawn("regular")
     train = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")
     problem = make("model", "linear").prepare(curate(train))
@@ -114,7 +114,7 @@ def test_the_error_falls_as_one_over_epsilon(name, options, make, curate, table)
     np.testing.assert_allclose(small, smaller * 1e3, rtol=0.05, atol=0.05 * np.abs(small).max())
 
 
-def test_every_fold_of_a_split_reaches_its_own_least_squares(make, table, score) -> None:  # type: ignore[no-untyped-def]
+def test_every_fold_of_a_split_reaches_its_own_least_squares(make, table, score) -> None:
     x, groups, _ = drawn("one-hot")
     rows = scale(table(x, np.tanh(x.sum(axis=1)), groups), "box", True, "real")
     splits = Splits(repeats=3, folds=4)
@@ -130,7 +130,7 @@ def test_every_fold_of_a_split_reaches_its_own_least_squares(make, table, score)
         np.testing.assert_allclose(score("linear", fit.weights, block.test)["mse"], errors, rtol=1e-9)
 
 
-def test_where_rounding_drowns_the_noise_even_unseen_directions_agree(make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_where_rounding_drowns_the_noise_even_unseen_directions_agree(make, curate, table) -> None:
     """With fewer rows than columns, held-out predictions are those of the least-squares weights of smallest norm."""
     x, _, _ = drawn("fewer rows than columns")
     train = scale(table(x, np.tanh(x.sum(axis=1))), "box", False, "real")

@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
-from dpbench.privacy.curator import Draws
-from dpbench.privacy.noise import ConcentratedGaussian, Gaussian, Geometric, Laplace
 from dpbench.privacy.polynomial import Polynomial
 
 FALSE_ALARM = 1e-6
@@ -37,7 +34,7 @@ def normal_limit(tests: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def zeros(geometry, rows, repeated):  # type: ignore[no-untyped-def]
+def zeros(geometry, rows, repeated):
     """Runs whose rows are all zero, so that an answer is its noise: (3 numeric columns, an intercept) × RUNS."""
     g = geometry(3, intercept=True)
     return repeated(rows(g, np.zeros((4, 3)), np.zeros(4)), RUNS)
@@ -52,7 +49,7 @@ def answers(sample: Any, make: Any, curate: Any, epsilon: float, name: str, **op
 
 @pytest.mark.parametrize("sensitivity", ["paper", "code", "tight"])
 @pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
-def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, sensitivity, zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, sensitivity, zeros, make, curate) -> None:
     """Every entry of M and c after symmetrisation: mean squares, limits by the law's kurtosis. False alarm 1e-6."""
     epsilon = 0.8
     query, answer = answers(zeros, make, curate, epsilon, "fm", convention=convention, sensitivity=sensitivity)
@@ -74,7 +71,7 @@ def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, 
         assert abs(score) < limit, f"c[{j}] is {score:.1f} standard errors away"
 
 
-def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None:
     """2 Σ|x| / b is exactly χ²(2 runs) for Laplace noise: fm and dpba. False alarm 1e-6."""
     _, at_fm = answers(zeros, make, curate, 1.0, "fm", convention="matrix", sensitivity="code")
     dpba, at_dpba = answers(zeros, make, curate, 1.0, "dpba", alpha=0.25)
@@ -87,66 +84,7 @@ def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None: 
         assert tail.min() > FALSE_ALARM / (2 * len(scales))
 
 
-@pytest.mark.parametrize(
-    ("law", "cdf"),
-    [(Laplace(), stats.laplace.cdf), (Gaussian(), stats.norm.cdf), (ConcentratedGaussian(), stats.norm.cdf)],
-    ids=["laplace", "gaussian", "concentrated gaussian"],
-)
-def test_a_continuous_law_is_what_its_name_says(law, cdf) -> None:  # type: ignore[no-untyped-def]
-    """Kolmogorov-Smirnov on 200,000 draws of 2,000 streams, at two scales. False alarm 1e-6."""
-    standard = np.stack([law.standard(stream(7, "law", run), 100) for run in range(2_000)])
-    for b in (0.01, 30.0):
-        shaped = law.shape(standard, np.full((1, 1), b)).ravel()
-        assert stats.kstest(shaped / b, cdf).pvalue > FALSE_ALARM / 2
-        kurtosis = LAPLACE if law.name == "laplace" else 3.0
-        score = (np.mean(shaped**2) / law.variance(np.array(b)) - 1) / np.sqrt((kurtosis - 1) / shaped.size)
-        assert abs(score) < normal_limit(2)
-
-
-@pytest.mark.parametrize("scale", [0.2, 1.0, 6.5])
-def test_the_geometric_law_has_its_exact_probabilities(scale) -> None:  # type: ignore[no-untyped-def]
-    """χ² on 200,000 draws over the integers, tails pooled at 20 expected draws; the variance is the pmf's. False alarm 1e-6."""
-    law, a = Geometric(), np.exp(-1 / scale)
-    draws = law.shape(np.concatenate([law.standard(stream(7, "law", run), 100) for run in range(2_000)]), np.array(scale))
-    assert (draws == np.round(draws)).all()
-    last = max(int(np.floor(np.log(20 * (1 + a) / draws.size) / np.log(a))), 1)  # beyond it: a^last / (1 + a) on each side
-    inner = np.arange(-last + 1, last)
-    expected = np.r_[a**last / (1 + a), (1 - a) / (1 + a) * a ** np.abs(inner), a**last / (1 + a)] * draws.size
-    counted = np.bincount(np.clip(draws, -last, last).astype(int) + last, minlength=2 * last + 1)
-    assert expected.sum() == pytest.approx(draws.size)
-    assert stats.chisquare(counted, expected).pvalue > FALSE_ALARM
-    every = np.arange(-2_000, 2_001)
-    assert law.variance(np.array(scale)) == pytest.approx(((1 - a) / (1 + a) * a ** np.abs(every) * every**2).sum(), rel=1e-9)
-
-
-def test_the_geometric_law_costs_what_its_probabilities_say() -> None:
-    """A move by k changes each probability by at most e^(k / scale): the privacy loss is exactly the bound that is paid."""
-    scale = 2.5
-    a = np.exp(-1 / scale)
-    pmf = (1 - a) / (1 + a) * a ** np.abs(np.arange(-200, 201))
-    for k in (1, 2, 7):
-        loss = np.abs(np.log(pmf[k:] / pmf[:-k])).max()
-        assert Geometric().cost(k / scale).epsilon == pytest.approx(loss, rel=1e-12)
-
-
-def test_runs_folds_calls_queries_and_coefficients_are_independent() -> None:
-    """No draw occurs twice, and no two coefficients, neighbouring runs, folds or calls correlate. False alarm 1e-6."""
-    runs = [(run // 2, run % 2) for run in range(4_000)]
-    draws = Draws(0, "test", runs)
-    tables = [draws.standard(Laplace(), query, call, 6) for query, call in product(("objective", "other"), (0, 1))]
-    tables += [Draws(seed, name, runs).standard(Laplace(), "objective", 0, 6) for seed, name in ((1, "test"), (0, "other"))]
-    everything = np.concatenate(tables, axis=1)
-    assert np.unique(everything).size == everything.size
-    uniform = stats.laplace.cdf(everything) - 0.5
-    columns = np.corrcoef(uniform, rowvar=False)[np.triu_indices(uniform.shape[1], 1)]
-    lags = np.array(
-        [np.corrcoef(uniform[lag:, j], uniform[:-lag, j])[0, 1] for lag in (1, 2, 3) for j in range(uniform.shape[1])]
-    )
-    found = np.abs(np.concatenate([columns, lags])) * np.sqrt(len(uniform))
-    assert found.max() < normal_limit(found.size)
-
-
-def test_mechanisms_and_epsilons_share_their_standard_noise(zeros, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_mechanisms_and_epsilons_share_their_standard_noise(zeros, make, curate) -> None:
     """Common random numbers: fm in every convention, dpba, any ε; the authors' program has more coefficients and begins alike."""
     _, reference = answers(zeros, make, curate, 1.0, "fm")
     standard = (reference.noisy - reference.exact) / reference.noise.scale
@@ -164,14 +102,14 @@ def test_mechanisms_and_epsilons_share_their_standard_noise(zeros, make, curate)
     np.testing.assert_allclose((answer.noisy / answer.noise.scale)[:, : standard.shape[1]], standard, rtol=1e-14)
 
 
-def test_more_epsilon_never_means_more_noise(zeros, repeated, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_more_epsilon_never_means_more_noise(zeros, repeated, make, curate) -> None:
     few = repeated(zeros.rows(0), 100)
     for name, options in [("fm", {}), ("dpba", {"alpha": "opt"}), ("dpba", {"alpha": "paper"}), ("dpba", {"alpha": 0.4})]:
         noises = [np.abs(answers(few, make, curate, epsilon, name, **options)[1].noisy) for epsilon in (0.01, 0.1, 1.0, 10.0)]
         assert all((more < less).all() for less, more in pairwise(noises))
 
 
-def test_dpba_at_the_printed_shares_is_fm_with_the_program_s_sensitivity(make, curate, table) -> None:  # type: ignore[no-untyped-def]
+def test_dpba_at_the_printed_shares_is_fm_with_the_program_s_sensitivity(make, curate, table) -> None:
     generator = np.random.default_rng(5)
     x = generator.uniform(-1, 1, (2_000, 5))
     rows = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")

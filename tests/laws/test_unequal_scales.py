@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Draws
-from dpbench.privacy.ledger import Budget
 from dpbench.privacy.polynomial import Polynomial
-from dpbench.privacy.replay import ReplayCurator
 
 CONVENTIONS = ["monomial", "matrix", "code"]
 TARGETS = {"linear": "real", "logistic": "binary"}
@@ -27,7 +23,7 @@ def constant_of(numeric: int, groups: Any, scaling: str, intercept: bool) -> flo
 
 
 @pytest.fixture
-def polynomial(geometry, adversary):  # type: ignore[no-untyped-def]
+def polynomial(geometry, adversary):
     def built(numeric: int, groups: Any = (), loss: str = "linear", convention: Any = "monomial", **more: Any) -> Polynomial:
         return Polynomial(adversary.losses[loss], geometry(numeric, groups, target=TARGETS[loss], **more), convention)
 
@@ -37,7 +33,7 @@ def polynomial(geometry, adversary):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("loss", TARGETS)
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_columns_multiplied_by_one_have_the_tight_bound(loss, scaling, intercept, polynomial) -> None:  # type: ignore[no-untyped-def]
+def test_columns_multiplied_by_one_have_the_tight_bound(loss, scaling, intercept, polynomial) -> None:
     for (numeric, groups), convention in product(SHAPES.values(), CONVENTIONS):
         constant = constant_of(numeric, groups, scaling, intercept)
         query = polynomial(numeric, groups, loss, convention, intercept=intercept, scaling=scaling, constant=constant)
@@ -46,7 +42,7 @@ def test_columns_multiplied_by_one_have_the_tight_bound(loss, scaling, intercept
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_rescaled_columns_in_the_box_have_the_closed_form_and_meet_it(intercept, polynomial, adversary) -> None:  # type: ignore[no-untyped-def]
+def test_rescaled_columns_in_the_box_have_the_closed_form_and_meet_it(intercept, polynomial, adversary) -> None:
     """(Q + 1)² and (Q + 2)²/8 with Q = Σ q_j, where no column outweighs the others; the search knows no formula."""
     generator = np.random.default_rng(0)
     for m, loss, convention in product((3, 5, 13), TARGETS, ("monomial", "code")):
@@ -59,7 +55,7 @@ def test_rescaled_columns_in_the_box_have_the_closed_form_and_meet_it(intercept,
 
 
 @pytest.mark.parametrize("loss", TARGETS)
-def test_brute_force_over_a_grid_reaches_the_bound_of_rescaled_columns(loss, polynomial, adversary) -> None:  # type: ignore[no-untyped-def]
+def test_brute_force_over_a_grid_reaches_the_bound_of_rescaled_columns(loss, polynomial, adversary) -> None:
     """Every pair of rows of two columns on a grid, an intercept that outweighs them or not: at most the bound, and near it."""
     grid = np.linspace(-1, 1, 21)
     values = np.array(list(product(grid, grid)))
@@ -82,7 +78,7 @@ def test_brute_force_over_a_grid_reaches_the_bound_of_rescaled_columns(loss, pol
 @pytest.mark.parametrize("intercept", [False, True])
 def test_no_neighbours_move_rescaled_coefficients_by_more_than_their_bound(
     shape, loss, scaling, intercept, polynomial, adversary
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """10,000 adversarial pairs, every convention, factors from a fiftieth to fifty."""
     numeric, groups = SHAPES[shape]
     constant = constant_of(numeric, groups, scaling, intercept)
@@ -109,7 +105,7 @@ def asked(model: str, mechanism: Any, sample: Any, make: Any, curate: Any) -> tu
 @pytest.mark.parametrize("intercept", [False, True])
 def test_no_neighbours_move_what_dpc_and_privr_release_by_more_than_they_pay_for(
     shape, loss, scaling, intercept, make, curate, geometry, adversary
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     numeric, groups = SHAPES[shape]
     g = geometry(numeric, groups, intercept, scaling, TARGETS[loss], constant_of(numeric, groups, scaling, intercept))
     some = adversary.neighbours(g, np.random.default_rng(3)).rows(50)
@@ -136,7 +132,7 @@ def test_no_neighbours_move_what_dpc_and_privr_release_by_more_than_they_pay_for
 
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("D", [4, 13])
-def test_one_pair_spends_all_of_dpc_s_budget_with_the_tight_bound(D, k, make, curate, geometry, rows, adversary) -> None:  # type: ignore[no-untyped-def]
+def test_one_pair_spends_all_of_dpc_s_budget_with_the_tight_bound(D, k, make, curate, geometry, rows, adversary) -> None:
     """x = (1, …, 1), y = 1 against 1/(D - k) in the ordinary columns, 0 in the sensitive ones, y' = -1: whatever γ."""
     g = geometry(D)
     other = np.r_[np.zeros(k), np.full(D - k, 1 / (D - k))]
@@ -151,8 +147,8 @@ def test_one_pair_spends_all_of_dpc_s_budget_with_the_tight_bound(D, k, make, cu
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("loss", TARGETS)
 def test_every_answer_of_dpc_privr_and_what_is_left_is_replayed_at_adversarial_neighbours(
-    scaling, loss, make, curate, geometry, adversary
-) -> None:  # type: ignore[no-untyped-def]
+    scaling, loss, make, geometry, adversary, replayed
+) -> None:
     """The same calls with the same noise, exact answers within the bound, and the same weights."""
     g = geometry(3, (2,), True, scaling, TARGETS[loss], 1.0 if scaling == "box" else 5**-0.5)
     start = adversary.neighbours(g, np.random.default_rng(0)).rows(30)
@@ -163,12 +159,7 @@ def test_every_answer_of_dpc_privr_and_what_is_left_is_replayed_at_adversarial_n
     chosen += [("drop_sensitive", {"sensitive": ("x3", "x4"), "base": base}) for base in ("fm", "dpba", "privr")]
     for at, (name, options) in product(worst, chosen):
         tables = [Rows(np.vstack([start.z[:-1], row[at]]), g) for row in (first.z, second.z)]
-        mechanism = make("mechanism", name, **options)
-        curator = curate(tables[0], epsilon=EPSILON)
-        before = mechanism.fit(curator, make("model", MODELS[loss]).prepare(curator), curator.ledger.budget)
-        replay = ReplayCurator(WholeSample(tables[1]), Draws(0, "test", [(0, 0)]), Budget(EPSILON, 1e-6, "pure"), curator.tape)
-        after = mechanism.fit(replay, make("model", MODELS[loss]).prepare(replay), replay.ledger.budget)
-        replay.finish()
-        assert len(replay.ratios) == len(curator.tape)
+        before, after, replay = replayed(make("mechanism", name, **options), *tables, MODELS[loss], EPSILON)
+        assert len(replay.ratios) == len(replay.tape) > 0
         assert max(replay.ratios) <= 1 + 1e-12
         np.testing.assert_array_equal(before.weights, after.weights)

@@ -6,24 +6,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import scale
-from dpbench.privacy.curator import Curator, Draws
-from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, gaussian, laplace
 
 
 @pytest.fixture
-def zeros(geometry, rows):  # type: ignore[no-untyped-def]
+def zeros(geometry, rows):
     return rows(geometry(1), np.zeros((3, 1)), np.zeros(3))
 
 
 @pytest.fixture
-def query(make, curate, zeros):  # type: ignore[no-untyped-def]
+def query(make, curate, zeros):
     return make("model", "linear", intercept=False).prepare(curate(zeros)).polynomial()
 
 
-def test_a_run_s_noise_depends_on_neither_its_block_nor_the_order_of_the_runs(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_s_noise_depends_on_neither_its_block_nor_the_order_of_the_runs(repeated, curate, zeros, query) -> None:
     runs = [(repeat, fold) for repeat in range(4) for fold in range(3)]
     noise = laplace(2.0, 1.0, "p")
     together = curate(repeated(zeros, 12), runs=runs).release(query, noise)
@@ -33,23 +29,7 @@ def test_a_run_s_noise_depends_on_neither_its_block_nor_the_order_of_the_runs(re
     np.testing.assert_array_equal(together, backwards[::-1])
 
 
-def test_kept_draws_are_the_ones_drawn_anew(repeated, zeros, query) -> None:  # type: ignore[no-untyped-def]
-    shared = Draws(0, "t", [(0, 0), (0, 1)])
-    noise = laplace(2.0, 1.0, "p")
-    new = Draws(0, "t", shared.runs)
-    answers = [Curator(repeated(zeros, 2), draws, Budget(1.0)).release(query, noise) for draws in (shared, shared, new)]
-    np.testing.assert_array_equal(answers[0], answers[1])
-    np.testing.assert_array_equal(answers[0], answers[2])
-
-
-def test_the_seed_the_data_and_the_call_name_the_stream(repeated, zeros, query) -> None:  # type: ignore[no-untyped-def]
-    noise = laplace(2.0, 0.4, "p")
-    curators = [Curator(repeated(zeros, 1), Draws(*key, [(0, 0)]), Budget(1.0)) for key in ((0, "a"), (1, "a"), (0, "b"))]
-    answers = [curator.release(query, noise)[0, 0] for curator in curators] + [curators[0].release(query, noise)[0, 0]]
-    assert len(set(answers)) == 4
-
-
-def test_scales_must_fit_the_runs_and_the_coefficients(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_scales_must_fit_the_runs_and_the_coefficients(repeated, curate, zeros, query) -> None:
     sample = repeated(zeros, 3)
     for shape in ((1, 1), (3, 1), (1, query.size), (3, query.size)):
         assert curate(sample).release(query, Noise(Laplace(), np.ones(shape), 1.0, "p")).shape == (3, query.size)
@@ -60,14 +40,14 @@ def test_scales_must_fit_the_runs_and_the_coefficients(repeated, curate, zeros, 
         assert not curator.ledger.entries
 
 
-def test_scales_by_run_and_by_coefficient_reach_the_noise(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_scales_by_run_and_by_coefficient_reach_the_noise(repeated, curate, zeros, query) -> None:
     sample = repeated(zeros, 3)
     plain = curate(sample).release(query, Noise(Laplace(), np.ones((1, 1)), 1.0, "p"))
     scale = np.arange(1.0, 3 * query.size + 1).reshape(3, query.size)
     np.testing.assert_allclose(curate(sample).release(query, Noise(Laplace(), scale, 1.0, "p")), plain * scale, rtol=1e-15)
 
 
-def test_the_first_try_is_the_release_and_later_ones_are_new(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_the_first_try_is_the_release_and_later_ones_are_new(repeated, curate, zeros, query) -> None:
     noise = laplace(2.0, 1.0, "p")
     released = curate(repeated(zeros, 5), 2.0).release(query, noise)
     first, accepted = curate(repeated(zeros, 5), 2.0).until(query, noise, lambda run, answer: True)
@@ -78,7 +58,7 @@ def test_the_first_try_is_the_release_and_later_ones_are_new(repeated, curate, z
     assert len(set(seen)) == len(seen) == 20
 
 
-def test_accepted_answers_have_the_conditional_law(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_accepted_answers_have_the_conditional_law(repeated, curate, zeros, query) -> None:
     """Accepted above 1: Laplace noise given that is 1 + Exp(1); Kolmogorov-Smirnov on 5,000 runs. False alarm 1e-6."""
     curator = curate(repeated(zeros, 5_000), 2.0)
     answers, accepted = curator.until(query, laplace(1.0, 1.0, "p"), lambda run, answer: answer[0] > 1)
@@ -87,7 +67,7 @@ def test_accepted_answers_have_the_conditional_law(repeated, curate, zeros, quer
     assert stats.kstest(answers[:, 1], stats.laplace.cdf).pvalue > 5e-7
 
 
-def test_a_capped_loop_says_which_runs_were_not_accepted(repeated, curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_a_capped_loop_says_which_runs_were_not_accepted(repeated, curate, zeros, query) -> None:
     tries = [0] * 3
 
     def accept(run: int, answer: np.ndarray) -> bool:
@@ -99,35 +79,8 @@ def test_a_capped_loop_says_which_runs_were_not_accepted(repeated, curate, zeros
     assert tries == [7, 1, 7]
 
 
-def test_drawing_until_accepted_is_for_pure_noise_only(curate, zeros, query) -> None:  # type: ignore[no-untyped-def]
+def test_drawing_until_accepted_is_for_pure_noise_only(curate, zeros, query) -> None:
     curator = curate(zeros, currency="approx")
     with pytest.raises(ValueError, match="pure"):
         curator.until(query, gaussian(1.0, 0.1, "p"), lambda run, answer: True)
     assert not curator.ledger.entries
-
-
-def test_a_query_s_exact_answer_is_the_sum_of_its_contributions(make, table) -> None:  # type: ignore[no-untyped-def]
-    """To the bit, since the rows lie on a grid; in the box and in the ball, every convention."""
-    generator = np.random.default_rng(0)
-    x = np.column_stack([generator.uniform(-1, 1, (20_000, 3)), np.eye(3)[generator.integers(3, size=20_000)]])
-    for scaling in ("box", "ball"):
-        sample = WholeSample(scale(table(x, generator.uniform(-1, 1, 20_000), (3,)), scaling, True, "real"))
-        problem = make("model", "linear").prepare(Curator(sample, Draws(0, "t", [(0, 0)]), Budget()))
-        for convention in ("monomial", "matrix", "code"):
-            query = problem.polynomial(convention)
-            np.testing.assert_array_equal(query.exact(sample), sample.sums(query))
-
-
-def test_coefficients_without_noise_give_the_objective_back(make, table) -> None:  # type: ignore[no-untyped-def]
-    """Every convention, and the public coefficients in their places: M = X'X and c = -2X'y."""
-    generator = np.random.default_rng(0)
-    x = np.column_stack([generator.uniform(-1, 1, (200, 3)), np.eye(3)[generator.integers(3, size=200)]])
-    for scaling, intercept in (("box", True), ("ball", True), ("ball", False)):
-        rows = scale(table(x, generator.uniform(-1, 1, 200), (3,)), scaling, intercept, "real")
-        sample = WholeSample(rows)
-        problem = make("model", "linear").prepare(Curator(sample, Draws(0, "t", [(0, 0)]), Budget()))
-        for convention in ("monomial", "matrix", "code"):
-            query = problem.polynomial(convention)
-            objective = query.quadratic(query.exact(sample), sample.n)
-            np.testing.assert_allclose(objective.matrix[0], rows.x.T @ rows.x, rtol=1e-14, atol=1e-14)
-            np.testing.assert_allclose(objective.linear[0], -2 * rows.x.T @ rows.y, rtol=1e-14, atol=1e-14)

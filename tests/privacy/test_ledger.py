@@ -1,4 +1,4 @@
-"""The ledger: the total is the budget, nothing is overspent, and what is not private is loud."""
+"""The ledger: the total is the budget, nothing is overspent, and what is not private is visible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry, Overspent, merge
-from dpbench.privacy.noise import Laplace, Noise, concentrated, gaussian, laplace
+from dpbench.privacy.noise import concentrated, gaussian, laplace
 from dpbench.records.leaks import Leak
 
 PROVEN: list[tuple[str, dict[str, Any]]] = [
@@ -30,7 +30,7 @@ PROVEN: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def some(geometry, rows):  # type: ignore[no-untyped-def]
+def some(geometry, rows):
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (500, 2))
     return rows(geometry(2, intercept=True), x, np.tanh(x.sum(axis=1)))
@@ -50,7 +50,7 @@ class Counted(Draws):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1 / 3, 3.2])
 @pytest.mark.parametrize(("name", "options"), PROVEN)
-def test_the_total_is_the_budget(name, options, epsilon, some, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_total_is_the_budget(name, options, epsilon, some, make, curate) -> None:
     curator = curate(some, epsilon=epsilon)
     for model in ("linear", "ridge"):
         curator = curate(some, epsilon=epsilon)
@@ -63,7 +63,7 @@ def test_the_total_is_the_budget(name, options, epsilon, some, make, curate) -> 
         assert entry.scale == (answer.noise.scale.min(), answer.noise.scale.max()), "the accounted noise is the drawn one"
 
 
-def test_no_privacy_has_no_guarantee(some, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_no_privacy_has_no_guarantee(some, make, curate) -> None:
     curator = curate(some)
     make("mechanism", "no_privacy").fit(curator, make("model", "linear").prepare(curator), curator.ledger.budget)
     assert not curator.ledger.sound
@@ -71,7 +71,7 @@ def test_no_privacy_has_no_guarantee(some, make, curate) -> None:  # type: ignor
     assert curator.ledger.as_dict()["total"]["epsilon"] is None
 
 
-def test_a_capped_loop_has_no_guarantee_and_an_uncapped_one_costs_twice(some, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_a_capped_loop_has_no_guarantee_and_an_uncapped_one_costs_twice(some, make, curate) -> None:
     curator = curate(some, 2.0)
     problem = make("model", "linear").prepare(curator)
     fit = make("mechanism", "fm", until_bounded=True).fit(curator, problem, curator.ledger.budget)
@@ -87,7 +87,7 @@ def test_a_capped_loop_has_no_guarantee_and_an_uncapped_one_costs_twice(some, ma
     assert capped.ledger.total.epsilon == math.inf
 
 
-def test_overspending_is_refused_before_anything_is_drawn(some, make) -> None:  # type: ignore[no-untyped-def]
+def test_overspending_is_refused_before_anything_is_drawn(some, make) -> None:
     """Neither a generator nor the exact answer is touched, and the ledger stays as it was."""
 
     class Untouchable(WholeSample):
@@ -114,7 +114,7 @@ def test_overspending_is_refused_before_anything_is_drawn(some, make) -> None:  
         assert not curator.ledger.entries
 
 
-def test_a_budget_can_be_spent_to_the_last_bit_and_no_further(some, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_budget_can_be_spent_to_the_last_bit_and_no_further(some, make) -> None:
     curator = Curator(WholeSample(some), Counted(), Budget(0.3, 1e-6, "pure"))
     query = make("model", "linear").prepare(curator).polynomial()
     answers = [curator.release(query, laplace(1.0, 0.1, "p")) for _ in range(3)]
@@ -136,12 +136,12 @@ def test_a_budget_can_be_spent_to_the_last_bit_and_no_further(some, make) -> Non
         ("approx", [Pure(0.2), Approx(0.1, 1e-9)], 0.3),
     ],
 )
-def test_costs_are_counted_in_the_budget_s_currency(currency, costs, spent) -> None:  # type: ignore[no-untyped-def]
+def test_costs_are_counted_in_the_budget_s_currency(currency, costs, spent) -> None:
     assert Budget(1.0, 1e-6, currency).spent(costs) == pytest.approx(spent, rel=1e-12)
     assert Budget(1.0, 1e-6, currency).spent(costs[::-1]) == pytest.approx(spent, rel=1e-12)
 
 
-def test_the_order_of_the_entries_does_not_matter(some, make) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_the_entries_does_not_matter(some, make) -> None:
     entries = [LedgerEntry(f"q{i}", cost, True, "p") for i, cost in enumerate((Pure(0.1), Pure(1 / 3), Pure(0.25), Pure(1e-3)))]
     totals = set()
     for order in permutations(entries):
@@ -152,7 +152,7 @@ def test_the_order_of_the_entries_does_not_matter(some, make) -> None:  # type: 
     assert len(totals) == 1
 
 
-def test_what_is_not_private_or_not_proven_is_unsound(some, make) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_not_private_or_not_proven_is_unsound(some, make) -> None:
     def curator() -> Curator:
         return Curator(WholeSample(some), Counted(), Budget(1.0, 1e-6, "pure"))
 
@@ -165,10 +165,10 @@ def test_what_is_not_private_or_not_proven_is_unsound(some, make) -> None:  # ty
     answer = unproven.unproven(query, lambda exact, generator: exact + generator.normal(size=exact.shape), Pure(0.5), "a test")
     assert answer.shape == (1, query.size)
     assert not unproven.ledger.sound
-    assert unproven.ledger.total.epsilon == 0.5, "the claim is what is counted; that it is unproven is said beside it"
+    assert unproven.ledger.total.epsilon == 0.5, "the claim is what is counted; that it is unproven is a separate fact"
 
 
-def test_the_ledger_as_json_has_the_public_shape(some, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_the_ledger_as_json_has_the_public_shape(some, make, curate) -> None:
     curator = curate(some, 1.0)
     for _ in range(2):
         assert curator.leak("bounds_from_data", "read from the rows", lambda sample: sample.runs) == 1
@@ -186,13 +186,7 @@ def test_the_ledger_as_json_has_the_public_shape(some, make, curate) -> None:  #
     assert written["leaks"] == [{"what": "bounds_from_data", "why": "read from the rows"}]
 
 
-@pytest.mark.parametrize("cost", [Pure(1.0), Zcdp(0.5), Gdp(0.3), Approx(1.0, 1e-7), Nothing()])
-def test_every_currency_is_written_with_its_kind(cost) -> None:  # type: ignore[no-untyped-def]
-    assert cost.as_dict()["kind"] in ("pure", "zcdp", "gdp", "approx", "none")
-    json.dumps(cost.as_dict(), allow_nan=False)
-
-
-def test_one_scale_is_written_as_a_number_with_its_sensitivity(some, make, curate) -> None:  # type: ignore[no-untyped-def]
+def test_one_scale_is_written_as_a_number_with_its_sensitivity(some, make, curate) -> None:
     curator = curate(some, 0.5)
     make("mechanism", "fm").fit(curator, make("model", "linear").prepare(curator), curator.ledger.budget)
     (entry,) = curator.ledger.as_dict()["entries"]
@@ -200,7 +194,7 @@ def test_one_scale_is_written_as_a_number_with_its_sensitivity(some, make, curat
     assert entry["scale"] == pytest.approx(2 * 4**2 / 0.5)
 
 
-def test_gaussian_releases_are_priced_by_their_mu_and_rho(some, make) -> None:  # type: ignore[no-untyped-def]
+def test_gaussian_releases_are_priced_by_their_mu_and_rho(some, make) -> None:
     for currency, noise in (("gdp", gaussian(3.0, 0.5, "p")), ("zcdp", concentrated(3.0, 0.125, "p"))):
         curator = Curator(WholeSample(some), Counted(), Budget(0.5, 1e-6, currency))
         query = make("model", "linear").prepare(curator).polynomial()
@@ -229,13 +223,6 @@ def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak(
 @pytest.mark.parametrize(
     "options", [*({"epsilon": value} for value in (0.0, -1.0, math.nan, math.inf)), {"delta": 0.0}, {"delta": 1.0}]
 )
-def test_a_budget_refuses_nonsense(options) -> None:  # type: ignore[no-untyped-def]
+def test_a_budget_refuses_nonsense(options) -> None:
     with pytest.raises(Refused, match="must be a float in the range"):
         Budget(**options)
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
-def test_a_noise_refuses_nonsense(value) -> None:  # type: ignore[no-untyped-def]
-    for scale, bound in ((value, 1.0), (1.0, value), ([1.0, value], 1.0)):
-        with pytest.raises(ValueError, match="finite and positive"):
-            Noise(Laplace(), np.array(scale), bound, "p")

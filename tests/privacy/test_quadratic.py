@@ -84,7 +84,7 @@ def test_a_bounded_objective_needs_no_repair() -> None:
 
 
 @pytest.mark.parametrize("first", [False, True], ids=["eigenvalues unknown", "eigenvalues known"])
-def test_a_ridge_adds_to_the_diagonal_and_moves_every_eigenvalue(first) -> None:  # type: ignore[no-untyped-def]
+def test_a_ridge_adds_to_the_diagonal_and_moves_every_eigenvalue(first) -> None:
     quadratic, weight = drawn(10, 4), np.linspace(0, 5, 10)
     if first:
         assert quadratic.spectrum[0].shape == (10, 4)
@@ -105,7 +105,7 @@ def test_a_ridge_of_some_coefficients_leaves_the_others() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 13])
-def test_permuting_coefficients_permutes_the_minimiser(size) -> None:  # type: ignore[no-untyped-def]
+def test_permuting_coefficients_permutes_the_minimiser(size) -> None:
     quadratic = drawn(10, size, seed=size)
     order = np.random.default_rng(0).permutation(size)
     permuted = Quadratic(quadratic.matrix[:, order][:, :, order], quadratic.linear[:, order])
@@ -120,7 +120,7 @@ def test_permuting_coefficients_permutes_the_minimiser(size) -> None:  # type: i
 
 
 @pytest.mark.parametrize("size", [1, 2, 13])
-def test_a_stack_is_its_parts_to_the_bit(size) -> None:  # type: ignore[no-untyped-def]
+def test_a_stack_is_its_parts_to_the_bit(size) -> None:
     stack = drawn(40, size, seed=size)
     weight = np.linspace(0.1, 2, 40)
     together = {

@@ -1,4 +1,4 @@
-"""Secure noise: the law that was asked for, scales that leave room for rounding, exact sums, and a refusal of all the rest.
+"""Secure noise: the requested law, scales that leave room for rounding, exact sums, and refusals of everything else.
 
 Its draws have no seed, so the tests of their law can fail by chance: with probability 1e-7 each.
 """
@@ -73,18 +73,18 @@ def drawn(sample: Any, noise: Noise) -> np.ndarray:
     return np.asarray(SecureCurator(sample, Budget(1e6, 0.5, "approx")).release(Columns(COUNT), noise)[0])
 
 
-def test_laplace_noise_has_the_asked_law(zeros) -> None:
+def test_laplace_noise_has_the_requested_law(zeros) -> None:
     noise = Noise(Laplace(), np.array([2.5]), 1.0, "p")
     assert has_law(drawn(zeros, noise) / 2.5, stats.laplace)
 
 
 @pytest.mark.parametrize("make", [gaussian, concentrated])
-def test_normal_noise_has_the_asked_law(zeros, make) -> None:
+def test_normal_noise_has_the_requested_law(zeros, make) -> None:
     noise = make(3.0, 0.5, "p")
     assert has_law(drawn(zeros, noise) / noise.scale[0, 0], stats.norm)
 
 
-def test_geometric_noise_has_the_asked_law_and_is_whole(zeros) -> None:
+def test_geometric_noise_has_the_requested_law_and_is_whole(zeros) -> None:
     values = drawn(zeros, geometric(2, 0.8, "p"))
     assert (values == np.rint(values)).all()
     a = math.exp(-0.4)
@@ -95,7 +95,7 @@ def test_geometric_noise_has_the_asked_law_and_is_whole(zeros) -> None:
 
 
 def test_coefficients_are_independent_and_so_are_calls(zeros) -> None:
-    """Correlations of as many pairs lie within 5.4 standard errors but for a chance of 1e-7."""
+    """Correlations of as many pairs lie within 5.4 standard errors, except with probability 1e-7."""
     noise = Noise(Laplace(), np.array([1.0]), 1.0, "p")
     first, second = drawn(zeros, noise), drawn(zeros, noise)
     for a, b in ((first, second), (first[1:], first[:-1])):
@@ -145,7 +145,7 @@ def test_unequal_scales_keep_the_joint_bound_when_every_change_grows_by_a_step()
         assert (made.scale < scales * 2.1).all()
 
 
-def test_the_ledger_has_the_drawn_scale_and_the_asked_price(zeros) -> None:
+def test_the_ledger_has_the_drawn_scale_and_the_requested_price(zeros) -> None:
     curator = open_secure(zeros, 0.5, "pure")
     curator.release(Columns(4), laplace(3.0, 0.5, "proof"))
     (entry,) = curator.ledger.entries
@@ -229,7 +229,7 @@ def test_what_does_not_fit_the_grid_is_not_released(geometry, rows) -> None:
 
 
 class Sawtooth(Laplace):
-    """A law of one's own."""
+    """A law that OpenDP does not know."""
 
     name = "sawtooth"
 
@@ -263,7 +263,7 @@ def test_leaking_data_earlier_answers_and_seeds_are_refused(zeros) -> None:
         SecureCurator(zeros, Budget(), seed=3)
 
 
-def test_without_opendp_the_line_to_install_it_is_said(zeros, monkeypatch) -> None:
+def test_without_opendp_the_line_to_install_it_is_shown(zeros, monkeypatch) -> None:
     from dpbench.cells.cell import Settings
 
     monkeypatch.setattr(secure, "find_spec", lambda name: None)

@@ -1,0 +1,51 @@
+"""Calibration undoes accounting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.accounting.calibration import CONVERSIONS, calibrated
+from dpbench.accounting.composition import compose
+from dpbench.accounting.conversion import (
+    zcdp_of_epsilon,
+)
+from dpbench.accounting.costs import Approx, Gdp, Pure, Zcdp
+from dpbench.base.errors import Refused
+
+BACK: dict[str, Callable[[float, float], float]] = {
+    "pure": lambda epsilon, delta: compose([Pure(epsilon)], delta).epsilon,
+    "approx": lambda epsilon, delta: compose([Approx(epsilon, delta)], delta).epsilon,
+    "zcdp": lambda rho, delta: compose([Zcdp(rho)], delta).epsilon,
+    "gdp": lambda mu, delta: compose([Gdp(mu)], delta).epsilon,
+}
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("currency", BACK)
+def test_a_calibrated_budget_is_accounted_as_the_requested_epsilon(currency: str, delta: float) -> None:
+    for epsilon in np.geomspace(1e-3, 200, 25):
+        handed = CONVERSIONS[currency](epsilon, delta)
+        assert BACK[currency](handed, delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("costs", [lambda b: [Pure(b / 4)] * 3, lambda b: [Gdp(b), Zcdp(b)], lambda b: [Pure(b / 20)] * 400])
+@pytest.mark.parametrize("currency", ["pure", "approx", "zcdp", "gdp"])
+def test_a_mechanism_that_spends_in_another_currency_than_it_counts_is_searched_for(currency: Any, costs: Any) -> None:
+    for epsilon in (0.05, 1.0, 9.0):
+
+        def accounted(budget: float) -> float:
+            return compose(costs(budget), 1e-6).epsilon
+
+        assert accounted(calibrated(epsilon, 1e-6, currency, accounted)) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_a_mechanism_that_costs_nothing_or_everything_gets_the_conversion() -> None:
+    for constant in (0.0, math.inf):
+        assert calibrated(2.0, 1e-6, "zcdp", lambda budget, constant=constant: constant) == zcdp_of_epsilon(2.0, 1e-6)
+    with pytest.raises(Refused, match="budget=claimed"):
+        calibrated(2.0, 1e-6, "approx", lambda budget: 1.0)

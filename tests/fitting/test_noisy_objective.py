@@ -1,0 +1,87 @@
+"""The ridge, the repairs and the minimiser of noisy objectives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.fitting.noisy_objective import RADIUS, minimise, minimum_within
+from dpbench.privacy.noise import laplace
+from dpbench.privacy.quadratic import Quadratic
+
+
+@pytest.fixture
+def problem(make, curate, geometry, rows):
+    """Linear regression on two columns without an intercept, 30 rows in each of 2 runs."""
+    generator = np.random.default_rng(0)
+    sample = rows(geometry(2), generator.uniform(-1, 1, (30, 2)), generator.uniform(-1, 1, 30))
+    prepared = make("model", "linear", intercept=False).prepare(curate(sample))
+    prepared.n = np.array([30.0, 30.0])
+    return prepared
+
+
+NOISE = laplace(1.0, 0.5, "p")  # scale 2 on every coefficient: variance 8
+DEFINITE = [3.0, 1.0, 2.0, -1.0, 4.0]
+"""Monomials: M = [[3, ½], [½, 2]], c = (-1, 4)."""
+INDEFINITE = [3.0, 0.0, -2.0, -1.0, 4.0]
+
+
+def test_the_ridge_is_in_multiples_of_the_noise_on_the_quadratic_part(problem) -> None:
+    fit = minimise(problem, problem.polynomial(), np.array([DEFINITE, DEFINITE]), NOISE, 1.5, "none")
+    matrix = np.array([[3.0, 0.5], [0.5, 2.0]]) + 1.5 * np.sqrt(8) * np.eye(2)
+    np.testing.assert_allclose(fit.weights[0], np.linalg.solve(-2 * matrix, [-1.0, 4.0]), rtol=1e-12)
+    assert fit.status.tolist() == ["ok", "ok"]
+
+
+@pytest.mark.parametrize(("repair", "status"), [("trim", "repaired"), ("floor", "repaired"), ("none", "diverged")])
+def test_each_run_is_repaired_on_its_own(repair, status, problem) -> None:
+    """Trimming drops the negative direction; the floor is 2 std √D, std² = 8 / 4 for half a monomial's coefficient."""
+    answers = np.array([[9.0, 0.0, 8.0, -1.0, 4.0], INDEFINITE])
+    fit = minimise(problem, problem.polynomial(), answers, NOISE, 0.0, repair)
+    np.testing.assert_allclose(fit.weights[0], [1 / 18, -4 / 16], rtol=1e-12)
+    assert fit.status.tolist() == ["ok", status]
+    assert fit.health["not_positive_definite"].tolist() == [False, True]
+    floor = 2 * np.sqrt(2) * np.sqrt(2)
+    expected = {"trim": [1 / 6, 0.0], "floor": [1 / (2 * floor), -4 / (2 * floor)]}
+    if repair in expected:
+        np.testing.assert_allclose(fit.weights[1], expected[repair], rtol=1e-12)
+    else:
+        assert np.linalg.norm(fit.weights[1]) == pytest.approx(RADIUS, rel=1e-6)
+
+
+def test_columns_scale_the_ridge_and_the_repair_and_leave_the_objective(problem) -> None:
+    """On u with w = q u the noise of scale 2 / (q_j q_k) is even, so the ridge is the same on both coordinates of u."""
+    columns = np.array([2.0, 0.5])
+    query = problem.polynomial()
+    noise = laplace(1.0, 0.5, "p")
+    uneven = type(noise)(noise.law, noise.scale / query.products(columns)[None], noise.bound, "p")
+    fit = minimise(problem, query, np.array([DEFINITE, DEFINITE]), uneven, 1.0, "trim", columns=columns)
+    matrix = np.array([[3.0, 0.5], [0.5, 2.0]]) + np.sqrt(8) * np.diag(1 / columns**2)
+    np.testing.assert_allclose(fit.weights[0], np.linalg.solve(-2 * matrix, [-1.0, 4.0]), rtol=1e-10)
+
+
+@pytest.mark.parametrize("radius", [0.5, 10.0])
+def test_no_point_of_the_ball_is_below_the_minimum_within_it(radius, problem) -> None:
+    generator = np.random.default_rng(1)
+    half = generator.normal(size=(2, 2, 2))
+    quadratic = Quadratic(half + np.swapaxes(half, 1, 2) - 4 * np.eye(2), generator.normal(size=(2, 2)))
+    unbounded = ~quadratic.bounded
+    assert unbounded.all()
+    minimum = minimum_within(problem, quadratic, unbounded, radius)
+    np.testing.assert_allclose(np.linalg.norm(minimum, axis=1), radius, rtol=1e-6)
+    for run in range(2):
+
+        def value(w: np.ndarray, run: int = run) -> np.ndarray:
+            return np.einsum("ij,jk,ik->i", w, quadratic.matrix[run], w) + w @ quadratic.linear[run]
+
+        points = generator.normal(size=(20_000, 2))
+        points *= radius * np.sqrt(generator.random((20_000, 1))) / np.linalg.norm(points, axis=1, keepdims=True)
+        lowest = value(minimum[run : run + 1])[0]
+        assert lowest <= value(points).min() + 1e-6 * abs(lowest)
+
+
+def test_bounded_runs_keep_their_minimum_whatever_the_radius(problem) -> None:
+    quadratic = Quadratic(np.stack([np.eye(2), -np.eye(2)]), np.array([[-200.0, 0.0], [1.0, 1.0]]))
+    minimum = minimum_within(problem, quadratic, ~quadratic.bounded, 1.0)
+    np.testing.assert_allclose(minimum[0], [100.0, 0.0], rtol=1e-12)
+    assert np.linalg.norm(minimum[1]) == pytest.approx(1.0, rel=1e-6)

@@ -1,0 +1,76 @@
+"""The coefficients of the objective are the released numbers, and give the objective back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import scale
+from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Laplace, Noise
+from dpbench.privacy.polynomial import Loss, Polynomial
+
+
+def test_a_query_s_exact_answer_is_the_sum_of_its_contributions(make, table) -> None:
+    """To the bit, since the rows lie on a grid; in the box and in the ball, every convention."""
+    generator = np.random.default_rng(0)
+    x = np.column_stack([generator.uniform(-1, 1, (20_000, 3)), np.eye(3)[generator.integers(3, size=20_000)]])
+    for scaling in ("box", "ball"):
+        sample = WholeSample(scale(table(x, generator.uniform(-1, 1, 20_000), (3,)), scaling, True, "real"))
+        problem = make("model", "linear").prepare(Curator(sample, Draws(0, "t", [(0, 0)]), Budget()))
+        for convention in ("monomial", "matrix", "code"):
+            query = problem.polynomial(convention)
+            np.testing.assert_array_equal(query.exact(sample), sample.sums(query))
+
+
+def test_coefficients_without_noise_give_the_objective_back(make, table) -> None:
+    """Every convention, and the public coefficients in their places: M = X'X and c = -2X'y."""
+    generator = np.random.default_rng(0)
+    x = np.column_stack([generator.uniform(-1, 1, (200, 3)), np.eye(3)[generator.integers(3, size=200)]])
+    for scaling, intercept in (("box", True), ("ball", True), ("ball", False)):
+        rows = scale(table(x, generator.uniform(-1, 1, 200), (3,)), scaling, intercept, "real")
+        sample = WholeSample(rows)
+        problem = make("model", "linear").prepare(Curator(sample, Draws(0, "t", [(0, 0)]), Budget()))
+        for convention in ("monomial", "matrix", "code"):
+            query = problem.polynomial(convention)
+            objective = query.quadratic(query.exact(sample), sample.n)
+            np.testing.assert_allclose(objective.matrix[0], rows.x.T @ rows.x, rtol=1e-14, atol=1e-14)
+            np.testing.assert_allclose(objective.linear[0], -2 * rows.x.T @ rows.y, rtol=1e-14, atol=1e-14)
+
+
+@pytest.fixture
+def polynomial(geometry):
+    """The query of linear regression on two numeric columns, one-hot groups of 3 and 2 levels, and an intercept or none."""
+    loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
+    return lambda convention, intercept=True: Polynomial(loss, geometry(2, (3, 2), intercept=intercept), convention)
+
+
+def test_public_coefficients_are_not_released(polynomial) -> None:
+    """The intercept's own is n, and products of two columns of a one-hot group are 0."""
+    assert polynomial("monomial").quadratic_size == 36 - 1 - 3 - 1
+    assert polynomial("code").quadratic_size == 64 - 1 - 6 - 2
+    assert polynomial("monomial", intercept=False).size == 28 - 3 - 1 + 7
+
+
+def test_an_unknown_convention_is_refused(polynomial) -> None:
+    with pytest.raises(ValueError, match=r"must be one of monomial, matrix, code\. Got 'triangle' instead"):
+        polynomial("triangle")
+
+
+@pytest.mark.parametrize(("convention", "share"), [("monomial", 0.25), ("matrix", 1.0), ("code", 0.5)])
+def test_the_noise_of_an_entry_off_the_diagonal_follows_from_its_convention(convention, share, polynomial) -> None:
+    """A monomial's coefficient is twice the entry, and the two draws of the authors' program are averaged."""
+    query = polynomial(convention)
+    noise = Noise(Laplace(), np.array([[3.0], [5.0]]), 1.0, "p")
+    np.testing.assert_allclose(query.off_diagonal_std(noise), np.sqrt(share * 2 * np.array([3.0, 5.0]) ** 2))
+    assert query.quadratic_variance(noise).shape == (2, query.quadratic_size)
+
+
+def test_products_of_column_factors_lie_as_the_released_coefficients_do(polynomial) -> None:
+    query = polynomial("matrix")
+    factors = np.arange(1.0, 9.0)
+    j, k = query.pairs
+    np.testing.assert_array_equal(query.products(factors), np.r_[factors[j] * factors[k], factors])
+    np.testing.assert_array_equal(query.scales(2.0, 7.0), np.r_[np.full(query.quadratic_size, 2.0), np.full(8, 7.0)])
