@@ -53,12 +53,12 @@ def name(record: CellRecord) -> str:
 
 def faults(records: Sequence[CellRecord]) -> list[str]:
     """What is wrong with a cell: it failed (a warning is an error here), a run has no number, or a metric is none."""
-    found = [f"{name(record)}: {record.reason}" for record in records if record.state != "run"]
+    problems = [f"{name(record)}: {record.reason}" for record in records if record.state != "run"]
     for record in records:
         numbers = {key: values for key, values in record.detail.runs.items() if values.dtype.kind == "f"}
-        found += [f"{name(record)}: {key}" for key, values in numbers.items() if not np.isfinite(values).all()]
-        found += [f"{name(record)}: {key}" for key, value in record.metrics.items() if not np.isfinite(value)]
-    return found
+        problems += [f"{name(record)}: {key}" for key, values in numbers.items() if not np.isfinite(values).all()]
+        problems += [f"{name(record)}: {key}" for key, value in record.metrics.items() if not np.isfinite(value)]
+    return problems
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Laws that every model obeys, whatever it minimises."""
+"""Laws that every model obeys."""
 
 from __future__ import annotations
 

@@ -53,10 +53,10 @@ def archive(name: str, *tables: str) -> bytes:
 
 @dataclass
 class Bureau:
-    """What the server has, and what it was asked for."""
+    """The files of the server, and the requests that it received."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def bureau(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bureau]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            there.asked.append(self.path)
+            there.requests.append(self.path)
             content = there.files.get(self.path)
             self.send_response(200 if content is not None else 404)
             self.send_header("Content-Length", str(len(content or b"")))
@@ -91,7 +91,7 @@ def bureau(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bureau]:
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """From now on nobody answers."""
+    """Stop answering."""
     return lambda: monkeypatch.setenv("DPBENCH_ACS_URL", "http://127.0.0.1:9")
 
 
@@ -105,26 +105,26 @@ def table(make: Any, **options: Any) -> Table:
 
 def test_persons_and_households_are_joined_and_recoded(bureau: Bureau, make: Any) -> None:
     assert main(FETCH) == 0
-    found = table(make)
-    names = [column.name for column in found.columns]
+    acs = table(make)
+    names = [column.name for column in acs.columns]
     expected = [
         [41, 0, 0, 1, 9, 0, 0, 40, 7, 1, 3, 1, 2],
         [39, 1, 0, 1, 5, 0, 1, 20, 7, 1, 3, 1, 2],
         [67, 1, 0, 0, 12, 1, 0, 10, 35, 1, 1, 0, 6],
         [30, 0, 1, 0, 4, 0, 0, 50, 0.5, 0, 1, 0, 2],
     ]
-    np.testing.assert_array_equal(found.features, expected)
-    np.testing.assert_array_equal(found.response, [52_000, 18_000, -3_000, 999_000])
+    np.testing.assert_array_equal(acs.features, expected)
+    np.testing.assert_array_equal(acs.response, [52_000, 18_000, -3_000, 999_000])
     assert names == list(make("dataset", "census").subsets()[14])
-    for column, values in zip(found.columns, found.features.T, strict=True):
+    for column, values in zip(acs.columns, acs.features.T, strict=True):
         assert column.low <= values.min() <= values.max() <= column.high
 
 
-def test_who_is_left_out_is_counted_and_a_leak(bureau: Bureau, make: Any) -> None:
+def test_persons_that_are_left_out_are_counted_and_a_leak(bureau: Bureau, make: Any) -> None:
     assert main(FETCH) == 0
-    found = table(make)
-    assert found.dropped == 3
-    (leak,) = found.leaks
+    acs = table(make)
+    assert acs.dropped == 3
+    (leak,) = acs.leaks
     assert leak.what == "rows_dropped"
     assert "3 of 7 rows" in leak.why
     assert "WKHP 1, PINCP 1, MV 2, TEN 2" in leak.why
@@ -150,12 +150,12 @@ def test_a_table_in_two_parts_is_one(bureau: Bureau, make: Any) -> None:
 
 def test_with_a_warm_cache_no_network_is_needed(bureau: Bureau, offline: Any, make: Any, capsys: Any) -> None:
     assert main(FETCH) == 0
-    assert len(bureau.asked) == 2
+    assert len(bureau.requests) == 2
     offline()
     assert main(FETCH) == 0
     assert "Already downloaded" in capsys.readouterr().out
     assert table(make).rows == 4
-    assert len(bureau.asked) == 2
+    assert len(bureau.requests) == 2
 
 
 def refused(capsys: Any, arguments: list[str], *words: str) -> None:
@@ -168,12 +168,12 @@ def refused(capsys: Any, arguments: list[str], *words: str) -> None:
         assert word in err
 
 
-def test_nothing_is_downloaded_unless_asked(bureau: Bureau, make: Any) -> None:
+def test_nothing_is_downloaded_without_a_fetch(bureau: Bureau, make: Any) -> None:
     with pytest.raises(Refused, match="`python -m dpbench data fetch acs state=vt year=2019 horizon=1-Year` downloads it"):
         table(make)
     with pytest.raises(Refused, match="is not in the cache folder"):
         make("dataset", "acs").fingerprint()
-    assert bureau.asked == []
+    assert bureau.requests == []
 
 
 def test_without_a_network_one_sentence_says_so(bureau: Bureau, offline: Any, capsys: Any, tmp_path: Path) -> None:
@@ -182,11 +182,11 @@ def test_without_a_network_one_sentence_says_so(bureau: Bureau, offline: Any, ca
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
-def test_a_file_that_the_server_does_not_have(bureau: Bureau, capsys: Any) -> None:
+def test_a_file_that_the_server_does_not_have_is_one_sentence(bureau: Bureau, capsys: Any) -> None:
     refused(capsys, ["data", "fetch", "acs", "state=wy"], "The server answered 404", "/2019/1-Year/csv_pwy.zip")
 
 
-def test_what_is_no_archive_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_not_saved(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = b"<html>Moved</html>"
     refused(capsys, FETCH, "It is not a zip archive.")
     assert [path.name for path in (tmp_path / "cache").rglob("*.*") if path.is_file()] == []
@@ -194,7 +194,7 @@ def test_what_is_no_archive_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: P
     assert main(FETCH) == 0
 
 
-def test_a_download_that_breaks_off_is_not_kept(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
+def test_a_download_that_breaks_off_is_not_saved(bureau: Bureau, capsys: Any, tmp_path: Path) -> None:
     whole = bureau.files["/pums/2019/1-Year/csv_pvt.zip"]
     bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = whole[: len(whole) // 2]
     refused(capsys, FETCH, "It is not a zip archive.")
@@ -210,7 +210,7 @@ def test_the_first_checksum_is_enforced_on_the_file(bureau: Bureau, make: Any, t
         make("dataset", "acs", state="vt", year=2019).fingerprint()
 
 
-def test_and_on_what_the_server_sends_later(bureau: Bureau, make: Any, capsys: Any, tmp_path: Path) -> None:
+def test_the_first_checksum_is_enforced_on_later_downloads(bureau: Bureau, make: Any, capsys: Any, tmp_path: Path) -> None:
     assert main(FETCH) == 0
     (path,) = (tmp_path / "cache").rglob("csv_pvt.zip")
     path.unlink()
@@ -223,7 +223,7 @@ def test_and_on_what_the_server_sends_later(bureau: Bureau, make: Any, capsys: A
     assert table(make).rows == 4
 
 
-def test_a_file_without_a_remembered_checksum_is_refused(bureau: Bureau, make: Any, tmp_path: Path) -> None:
+def test_a_file_without_a_stored_checksum_is_refused(bureau: Bureau, make: Any, tmp_path: Path) -> None:
     assert main(FETCH) == 0
     (sums,) = (tmp_path / "cache").rglob("sha256.txt")
     sums.write_text("")
@@ -258,7 +258,7 @@ def test_a_state_is_two_letters(state: str, make: Any) -> None:
         make("dataset", "acs", state=state)
 
 
-def test_it_sweeps(bureau: Bureau, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_downloaded_table_sweeps(bureau: Bureau, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough rows for folds: the same four persons many times."""
     import dpbench
 

@@ -100,19 +100,19 @@ def test_least_squares_and_logistic_regression_meet_the_reference_numbers(adult)
     """
     rows = scale(adult(target="income_over_50k", coding="numeric"), "box", True, "real")
     assert rows.geometry.features == 9
-    found: dict[str, list[float]] = {"intercept": [], "none": [], "mean": [], "error": []}
+    errors: dict[str, list[float]] = {"intercept": [], "none": [], "mean": [], "error": []}
     for seed in range(10):
         order = np.random.default_rng(seed).permutation(rows.n)
         test, train = rows.take(order[: rows.n // 5]), rows.take(order[rows.n // 5 :])
         for name, first in (("intercept", 0), ("none", 1)):
             weights = np.linalg.lstsq(train.x[:, first:], train.y, rcond=None)[0]
-            found[name].append(_rmse(test.y - test.x[:, first:] @ weights))
-        found["mean"].append(_rmse(test.y - train.y.mean()))
-        found["error"].append(float(np.mean((test.x @ _logistic(train) > 0) != (test.y > 0))))
+            errors[name].append(_rmse(test.y - test.x[:, first:] @ weights))
+        errors["mean"].append(_rmse(test.y - train.y.mean()))
+        errors["error"].append(float(np.mean((test.x @ _logistic(train) > 0) != (test.y > 0))))
     for name, expected in REFERENCE.items():
-        assert np.mean(found[name]) == pytest.approx(expected, abs=0.0005), name
-    assert 1 - np.mean(found["intercept"]) ** 2 / np.mean(found["mean"]) ** 2 == pytest.approx(0.329, abs=0.001)
-    assert np.mean(found["error"]) == pytest.approx(0.159, abs=0.002)
+        assert np.mean(errors[name]) == pytest.approx(expected, abs=0.0005), name
+    assert 1 - np.mean(errors["intercept"]) ** 2 / np.mean(errors["mean"]) ** 2 == pytest.approx(0.329, abs=0.001)
+    assert np.mean(errors["error"]) == pytest.approx(0.159, abs=0.002)
 
 
 def _rmse(residuals: np.ndarray) -> float:
@@ -141,7 +141,7 @@ def test_sensitivities_see_six_groups_and_not_eighty_four_columns(adult, make, c
 
 @pytest.mark.parametrize("mechanism", ["fm", "dpba", "no_privacy"])
 def test_a_singular_design_is_fitted(mechanism, adult, make, curate, score) -> None:
-    """Six whole groups beside an intercept: six directions that no row can tell apart."""
+    """Six whole groups and an intercept: six directions in which no two rows differ."""
     rows = scale(adult(sample_n=4_000), "box", True, "real")
     assert np.linalg.matrix_rank(rows.x) <= rows.geometry.dimension - 6
     chosen = make("mechanism", mechanism)

@@ -53,11 +53,11 @@ def test_correlations_are_the_measured_ones(table) -> None:
     assert plugin is not None
     text = (Path(plugin).parent / "data" / "standin" / "brazil" / "pearson_correlation.csv").read_text(encoding="utf-8")
     rows = scale(table, "box", False, "binary")
-    found = np.corrcoef(rows.z[:, 1:], rowvar=False)
+    correlation = np.corrcoef(rows.z[:, 1:], rowvar=False)
     measured = list(csv.DictReader(text.splitlines()))
     names = [line["column"] for line in measured]
     assert names[:-1] == list(rows.geometry.columns)
     for row, line in enumerate(measured):
         for column, other in enumerate(names):
             room = 0.088 if {"is_single", "is_married"} & {line["column"], other} else 0.007
-            assert abs(found[row, column] - float(line[other])) < room + 6 / np.sqrt(rows.n), (line["column"], other)
+            assert abs(correlation[row, column] - float(line[other])) < room + 6 / np.sqrt(rows.n), (line["column"], other)

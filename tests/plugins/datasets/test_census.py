@@ -93,12 +93,12 @@ def test_marginals_are_the_published_ones(variant, drawn) -> None:
 def test_correlations_are_the_measured_ones(variant, drawn) -> None:
     """0.007 for the model and 6 / √n for the draw; the two marital columns share one latent normal, which costs up to 0.121."""
     rows = scale(drawn(variant), "box", False, "real")
-    found = np.corrcoef(rows.z[:, 1:], rowvar=False)
+    correlation = np.corrcoef(rows.z[:, 1:], rowvar=False)
     names = [*rows.geometry.columns, "annual_income"]
     for line in aggregates(FOLDERS[variant], "pearson_correlation"):
         for other in names:
             room = 0.121 if {"is_single", "is_married"} & {line["column"], other} else 0.007
-            gap = found[names.index(line["column"]), names.index(other)] - float(line[other])
+            gap = correlation[names.index(line["column"]), names.index(other)] - float(line[other])
             assert abs(gap) < room + 6 / np.sqrt(rows.n), (line["column"], other)
 
 
@@ -115,7 +115,7 @@ def test_marital_status_is_one_attribute_in_two_columns(drawn) -> None:
     assert not any(column.group for column in table.columns)
 
 
-def test_the_generator_fixes_the_rows_whatever_the_threads(make) -> None:
+def test_the_generator_fixes_the_rows_for_any_number_of_threads(make) -> None:
     census = make("dataset", "census")
     with threadpool_limits(1):
         first = census.table(stream(3))
@@ -126,7 +126,7 @@ def test_the_generator_fixes_the_rows_whatever_the_threads(make) -> None:
     assert (first.columns, first.target) == (other.columns, other.target)
 
 
-def test_the_numbered_subsets_are_zhang_s_and_a_number_that_is_none_is_refused(make) -> None:
+def test_the_numbered_subsets_are_zhang_s_and_an_unknown_number_is_refused(make) -> None:
     five, eight, eleven, whole = (make("dataset", "census", attributes=number, sample_n=50) for number in (5, 8, 11, 14))
     assert set(five.table(stream(0)).attributes) == {"age", "gender", "education", "family_size"}
     added = {"nativity", "owns_dwelling", "automobiles"}
@@ -139,7 +139,7 @@ def test_the_numbered_subsets_are_zhang_s_and_a_number_that_is_none_is_refused(m
     assert heads.attributes == ("age", "gender", "race", "education")
 
 
-def test_the_sensitive_attribute_is_marriage_where_it_is_there(make) -> None:
+def test_the_sensitive_attribute_is_marriage_if_the_table_has_it(make) -> None:
     def sensitive(**options: Any) -> tuple[str, ...]:
         return tuple(make("dataset", "census", sample_n=50, **options).table(stream(0)).sensitive)
 
@@ -163,6 +163,6 @@ def test_every_record_says_that_it_is_synthetic() -> None:
     assert census().citation
 
 
-def test_the_variants_are_told_apart_in_what_names_the_data(make) -> None:
+def test_the_variants_have_different_fingerprints(make) -> None:
     names = {make("dataset", "census", variant=variant).fingerprint() for variant in ROWS}
     assert len({*names, make("dataset", "brazil").fingerprint()}) == 3

@@ -153,7 +153,7 @@ def test_an_extract_is_submitted_downloaded_and_used(service: Service, capsys: A
     assert not {"HRSWORK1", "DISINDEP"} & set(request["variables"])
     assert KEY not in cache_content(tmp_path / "cache")
     assert_output(capsys, 0, "dataset.extract=")
-    assert len(service.submitted) == 1, "what is copy is not asked for again"
+    assert len(service.submitted) == 1, "a downloaded extract is not requested again"
 
 
 def test_brazil_has_its_own_sample(service: Service, capsys: Any) -> None:

@@ -84,7 +84,7 @@ def test_a_target_of_two_levels_is_binary(loaded: Any) -> None:
     assert (table.target.low, table.target.high, table.threshold) == (0, 1, 0.5)
 
 
-def test_a_bounds_file_says_everything_the_options_do(loaded: Any, tmp_path: Path) -> None:
+def test_a_bounds_file_can_declare_what_the_options_can(loaded: Any, tmp_path: Path) -> None:
     file = tmp_path / "people.yaml"
     file.write_text(
         'target: income\nthreshold: 1e4\nsensitive: [sex]\ndelimiter: ";"\nnulls: [N]\n'
@@ -260,7 +260,7 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_is_one_sentence_without_a_value(case: str, loaded: Any) -> None:
+def test_a_wrong_table_is_one_sentence_without_a_value(case: str, loaded: Any) -> None:
     content, options, words = BAD[case]
     with pytest.raises(Refused) as refusal:
         loaded(content, **options)
@@ -334,7 +334,7 @@ def test_singular_designs_work_for_every_mechanism_that_ships(model: str) -> Non
     assert np.isfinite(ran[f"utility/{primary}_median"]).all()
 
 
-def test_a_frame_is_handed_to_workers_and_named_by_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_is_sent_to_workers_and_named_by_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same rows are the same cell, wherever the frame comes from; workers read them from a file that only we may open,
     and that is gone when the sweep has ended."""
     seen: list[tuple[Path, int, int]] = []

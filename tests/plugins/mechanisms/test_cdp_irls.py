@@ -30,7 +30,7 @@ PUBLISHED: list[dict[str, Any]] = [
 ]
 
 
-class Overheard(Curator):
+class RecordingCurator(Curator):
     """A curator that remembers what it said without a proof."""
 
     def unproven(self, query: Any, sampler: Any, claimed: Any, reason: str) -> np.ndarray:
@@ -47,7 +47,7 @@ def fitted(make):
         sample = WholeSample(sample) if isinstance(sample, Rows) else sample
         mechanism = make("mechanism", "cdp_irls", **options)
         runs = [(run, 0) for run in range(sample.runs)]
-        curator = Overheard(sample, Draws(seed, "test", runs), Budget(epsilon, 1e-6, mechanism.counted()))
+        curator = RecordingCurator(sample, Draws(seed, "test", runs), Budget(epsilon, 1e-6, mechanism.counted()))
         curator.tape = []
         problem = make("model", model, intercept=sample.geometry.intercept).prepare(curator)
         if change is not None:
@@ -105,7 +105,7 @@ def test_with_vanishing_noise_it_is_plain_irls_and_least_squares(options, scalin
     fit, curator = fitted(rows, "linear", 1e26, **options)
     exact = np.linalg.lstsq(rows.x, rows.y, rcond=None)[0]
     np.testing.assert_allclose(rows.x @ fit.weights[0], rows.x @ exact, rtol=0, atol=1e-6)
-    assert len(curator.ledger.entries) == (2 if "variant" in options else 1), "one step, whatever J"
+    assert len(curator.ledger.entries) == (2 if "variant" in options else 1), "one step for any J"
 
 
 def test_many_steps_reach_huber_s_estimator_and_with_a_large_kappa_least_absolute_deviations(drawn, fitted, make, curate) -> None:
@@ -136,8 +136,8 @@ def test_every_released_number_has_the_noise_of_its_place(scaling, model, geomet
     g = geometry(3, intercept=True, scaling=scaling, constant=1.0 if scaling == "box" else 0.5)
     sample = repeated(rows(g, np.zeros((4, 3)), np.zeros(4)), runs)
     kappa, steps = (5.0, 3) if model == "robust" else (1.0, 1)
-    kept = np.array([(j, k) for j in range(D) for k in range(D) if j <= k][model == "linear" :])
-    diagonal = np.r_[kept[:, 0] == kept[:, 1], np.ones(D, dtype=bool)]
+    noised = np.array([(j, k) for j in range(D) for k in range(D) if j <= k][model == "linear" :])
+    diagonal = np.r_[noised[:, 0] == noised[:, 1], np.ones(D, dtype=bool)]
     joint = kappa * (np.sqrt(4.5) if scaling == "ball" else np.sqrt(2 * D * (D + 1)))
     sigma = joint / np.sqrt(2 * epsilon / steps)
     _, curator = fitted(sample, model, epsilon, iterations=steps)
@@ -156,7 +156,7 @@ def test_every_released_number_has_the_noise_of_its_place(scaling, model, geomet
 
 
 @pytest.mark.parametrize("options", [*SOUND, {"variant": "published"}], ids=str)
-def test_the_same_seed_gives_the_same_bits_in_any_block_and_another_one_does_not(options, drawn, make, split) -> None:
+def test_a_run_s_bits_depend_on_its_seed_and_not_on_its_block(options, drawn, make, split) -> None:
     rows = drawn(600)
     mechanism = make("mechanism", "cdp_irls", **options)
 
@@ -280,10 +280,10 @@ def test_the_sound_variant_is_also_the_more_accurate_one(n, fitted, make, curate
     for seed in range(6):
         rows = note(n, seed)
         exact = rows.x @ make("model", "robust", intercept=False).prepare(curate(rows)).exact(WholeSample(rows)).weights[0]
-        for variant, found in errors.items():
+        for variant, values in errors.items():
             options = {"distribution": "laplace"} if variant == "published" else {}
             fit, _ = fitted(rows, epsilon=0.9, seed=seed, variant=variant, **options)
-            found.append(np.linalg.norm(rows.x @ fit.weights[0] - exact) / np.linalg.norm(exact))
+            values.append(np.linalg.norm(rows.x @ fit.weights[0] - exact) / np.linalg.norm(exact))
     assert np.median(errors["published"]) > 2 * np.median(errors["sound"])
 
 
@@ -302,9 +302,7 @@ def test_weights_stay_finite_at_any_budget(drawn, fitted) -> None:
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("distribution", ["gaussian", "laplace"])
-def test_eigenvalues_are_raised_to_what_noise_alone_makes_of_them(
-    distribution, scaling, geometry, rows, repeated, fitted
-) -> None:
+def test_eigenvalues_are_raised_to_the_size_of_the_noise(distribution, scaling, geometry, rows, repeated, fitted) -> None:
     """2 std √D of B's entries off the diagonal (2σ√(D/2) if Gaussian), and w = B~⁻¹A~ of the last answer on the tape."""
     runs, D = 50, 4
     sample = repeated(rows(geometry(D, scaling=scaling), np.zeros((5, D)), np.zeros(5)), runs)
@@ -325,7 +323,7 @@ def test_eigenvalues_are_raised_to_what_noise_alone_makes_of_them(
 
 
 @pytest.mark.parametrize("options", [*SOUND, *PUBLISHED], ids=str)
-def test_a_cell_is_given_its_budget_in_its_currency(options, make, run_cell) -> None:
+def test_a_cell_gets_its_budget_in_its_currency(options, make, run_cell) -> None:
     """In a work unit, which refuses a budget in the wrong currency as overspent."""
     mechanism = make("mechanism", "cdp_irls", **options)
     _, (part,) = run_cell("cdp_irls", "gaussian", **options)
@@ -334,7 +332,7 @@ def test_a_cell_is_given_its_budget_in_its_currency(options, make, run_cell) -> 
     assert np.isfinite(part.runs["utility/log_likelihood"]).all()
 
 
-def test_the_budget_is_counted_as_the_option_says(make) -> None:
+def test_the_currency_of_the_budget_follows_the_options(make) -> None:
     def counted(**options: Any) -> str:
         return str(make("mechanism", "cdp_irls", **options).counted())
 
@@ -344,7 +342,7 @@ def test_the_budget_is_counted_as_the_option_says(make) -> None:
     assert [counted(composition=c, **published) for c in ("cdp", "conventional", "advanced")] == ["zcdp", "pure", "approx"]
 
 
-def test_what_makes_no_sense_is_pruned_with_a_sentence(make, geometry) -> None:
+def test_options_that_contradict_each_other_are_pruned_with_a_sentence(make, geometry) -> None:
     def reason(model: str = "robust", **options: Any) -> str | None:
         answer = make("mechanism", "cdp_irls", **options).unsupported(make("model", model), geometry(2))
         return None if answer is None else str(answer)

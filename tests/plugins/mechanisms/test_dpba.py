@@ -13,7 +13,7 @@ from dpbench.data.scaling import scale
 def scales(make, curate, geometry, rows):
     """b_q and b_l of the noise that a fit on D numeric columns draws."""
 
-    def found(D: int, epsilon: float = 1.0, model: str = "linear", **options):
+    def noise_of(D: int, epsilon: float = 1.0, model: str = "linear", **options):
         target = "binary" if model == "logistic" else "real"
         curator = curate(rows(geometry(D, target=target), np.zeros((3, D)), np.zeros(3)), epsilon=epsilon)
         problem = make("model", model, intercept=False).prepare(curator)
@@ -24,7 +24,7 @@ def scales(make, curate, geometry, rows):
         assert np.ptp(quadratic) == np.ptp(linear) == 0
         return float(quadratic[0]), float(linear[0])
 
-    return found
+    return noise_of
 
 
 @pytest.mark.parametrize("D", [3, 13])
@@ -95,7 +95,7 @@ def test_for_logistic_regression_the_blocks_are_a_quarter_of_d_squared_and_three
     assert alpha == pytest.approx({3: 0.0270, 12: 0.0270, 13: 0.9786}[D], abs=6e-5)
 
 
-def test_beta_is_the_mirror_image_s_in_the_other_branch(scales) -> None:
+def test_in_the_other_branch_beta_is_mirrored(scales) -> None:
     """ε₂/ε = β f2/(f2² + f1), which at β = f2 is the printed else-branch."""
     f1, f2 = 9.0, 18.0
     quadratic, linear = scales(6, model="logistic", alpha="paper", beta=5.0)
@@ -107,7 +107,7 @@ def test_beta_is_the_mirror_image_s_in_the_other_branch(scales) -> None:
 
 @pytest.mark.parametrize("epsilon_1", [0.05, 0.9, 1.95])
 @pytest.mark.parametrize("alpha", ["opt", "paper", 0.5])
-def test_an_amount_for_the_quadratic_coefficients_goes_before_any_share(epsilon_1, alpha, scales) -> None:
+def test_epsilon_1_overrides_the_share(epsilon_1, alpha, scales) -> None:
     """Their figures 3 and 4: ε₁ of ε on the axis."""
     quadratic, linear = scales(13, 2.0, alpha=alpha, epsilon_1=epsilon_1)
     assert quadratic == pytest.approx(338 / epsilon_1, rel=1e-12)
@@ -115,7 +115,7 @@ def test_an_amount_for_the_quadratic_coefficients_goes_before_any_share(epsilon_
 
 
 @pytest.mark.parametrize("epsilon_1", [2.0, 2.5])
-def test_an_amount_that_leaves_nothing_is_refused(epsilon_1, scales) -> None:
+def test_an_epsilon_1_that_leaves_nothing_is_refused(epsilon_1, scales) -> None:
     with pytest.raises(
         Refused, match=rf"The 'epsilon_1' option of dpba must be a float in the range \(0, 2\).* Got {epsilon_1:g} "
     ):
@@ -159,14 +159,14 @@ def test_the_damage_is_the_mean_square_of_half_the_noise_s_gradient(make, curate
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "elastic_net", "logistic"])
 @pytest.mark.parametrize("options", [{"alpha": "opt"}, {"alpha": 0.4}, {"epsilon_1": 1e13}], ids=str)
-def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, options, make, curate, table) -> None:
+def test_as_epsilon_grows_it_approaches_the_fit_without_noise(model, options, make, curate, table) -> None:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (300, 4))
     target = "binary" if model == "logistic" else "real"
     sample = scale(table(x, np.tanh(x.sum(axis=1)), threshold=0.2), "box", True, target)
     limit = make("mechanism", "truncated" if model == "logistic" else "no_privacy")
-    found = []
+    weights = []
     for mechanism in (limit, make("mechanism", "dpba", **options)):
         curator = curate(sample, epsilon=1e14)
-        found.append(mechanism.fit(curator, make("model", model).prepare(curator), curator.ledger.budget).weights[0])
-    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-6)
+        weights.append(mechanism.fit(curator, make("model", model).prepare(curator), curator.ledger.budget).weights[0])
+    np.testing.assert_allclose(weights[1], weights[0], rtol=0, atol=1e-6)

@@ -21,7 +21,7 @@ FM_OPTIONS = [
 
 
 @pytest.fixture
-def asked(make, curate):
+def fit_and_answer(make, curate):
     """The fit, the answer and the query of a mechanism on some rows."""
 
     def of(sample: Any, name: str = "dpc", model: str = "linear", epsilon: float = 1.0, **options: Any) -> Any:
@@ -49,28 +49,28 @@ def two_scales(answer: Any, query: Polynomial, positions: Any) -> tuple[float, f
 
 
 @pytest.mark.parametrize("options", FM_OPTIONS, ids=lambda options: " ".join(options.values()))
-def test_with_gamma_one_it_is_fm_bit_for_bit(options, asked, repeated, make, table) -> None:
+def test_with_gamma_one_it_is_fm_bit_for_bit(options, fit_and_answer, repeated, make, table) -> None:
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.uniform(-1, 1, (60, 3)), np.eye(3)[generator.integers(3, size=60)]])
     for target, model in (("real", "linear"), ("real", "ridge"), ("binary", "logistic")):
         rows = scale(table(x, np.tanh(x[:, 0] - x[:, 3]), (3,), threshold=0.0), "box", True, target)
         sample = repeated(rows, 40)
         for epsilon, names in product((0.3, 30.0), (("x1",), ("g0",), ("x0", "x2"))):
-            dpc, noisy, _ = asked(sample, model=model, epsilon=epsilon, gamma=1.0, sensitive=names, **options)
-            fm, plain, _ = asked(sample, "fm", model=model, epsilon=epsilon, **options)
+            dpc, noisy, _ = fit_and_answer(sample, model=model, epsilon=epsilon, gamma=1.0, sensitive=names, **options)
+            fm, plain, _ = fit_and_answer(sample, "fm", model=model, epsilon=epsilon, **options)
             np.testing.assert_array_equal(noisy.noisy, plain.noisy)
             np.testing.assert_array_equal(dpc.weights, fm.weights)
             np.testing.assert_array_equal(dpc.status, fm.status)
             np.testing.assert_array_equal(dpc.health["not_positive_definite"], fm.health["not_positive_definite"])
 
 
-def test_the_authors_split_is_the_one_their_program_ships(asked, geometry, rows) -> None:
+def test_the_paper_s_rule_gives_the_constants_of_the_authors_program(fit_and_answer, geometry, rows) -> None:
     """ε = 1, γ = 0.01, one of 13 columns: ε_n = 1.082, ε_s = 0.011, with β = k/d."""
     g = geometry(13)
     for loss, total in (("linear", 2 * 14**2), ("logistic", 13**2 / 4 + 39)):
         target = "real" if loss == "linear" else "binary"
         sample = rows(geometry(13, target=target), np.zeros((3, 13)), np.zeros(3))
-        _, answer, query = asked(sample, model=loss, sensitive=("x5",), beta_rule="paper")
+        _, answer, query = fit_and_answer(sample, model=loss, sensitive=("x5",), beta_rule="paper")
         ordinary, sensitive = two_scales(answer, query, [5])
         assert f"{total / ordinary:.3f}" == "1.082"
         assert f"{total / sensitive:.3f}" == "0.011"
@@ -80,7 +80,7 @@ def test_the_authors_split_is_the_one_their_program_ships(asked, geometry, rows)
 @pytest.mark.parametrize("D", [3, 13])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("gamma", [0.001, 0.3])
-def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, asked, geometry, rows) -> None:
+def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, fit_and_answer, geometry, rows) -> None:
     """β = [(2Dk - k²) + 2k]/(D² + 2D), its logistic twin, and 1 - (D - k + 1)²/(D + 1)² with the tight bound."""
     shares = {
         ("linear", "paper"): (2 * D * k - k * k + 2 * k) / (D * D + 2 * D),
@@ -93,42 +93,50 @@ def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, asked, geometry, 
             g = geometry(D - intercept, intercept=intercept, target="real" if loss == "linear" else "binary")
             sample = rows(g, np.zeros((3, D - intercept)), np.zeros(3))
             names = g.columns[:k]
-            _, answer, query = asked(sample, model=loss, epsilon=0.8, sensitivity=sensitivity, gamma=gamma, sensitive=names)
+            _, answer, query = fit_and_answer(
+                sample, model=loss, epsilon=0.8, sensitivity=sensitivity, gamma=gamma, sensitive=names
+            )
             ordinary, sensitive = two_scales(answer, query, [p + intercept for p in range(k)])
             epsilon_n = query.l1_bound(sensitivity) / ordinary
             assert epsilon_n == pytest.approx(0.8 / (1 - beta + beta * gamma), rel=1e-12)
             assert sensitive == pytest.approx(ordinary / gamma, rel=1e-12)
 
 
-def test_a_one_hot_attribute_counts_as_one_with_the_tight_bound_and_as_its_columns_with_the_printed_one(asked, table) -> None:
+def test_a_one_hot_attribute_counts_as_one_with_the_tight_bound_and_as_its_columns_with_the_printed_one(
+    fit_and_answer, table
+) -> None:
     """M² + 4GM + 2G² with one group less; the printed count has D = 6 columns, 3 of them sensitive."""
     x = np.column_stack([np.zeros((6, 3)), np.eye(3)[[0, 1, 2, 0, 1, 2]]])
     rows = scale(table(x, np.zeros(6), (3,), sensitive=("g0",)), "box", False, "real")
     for sensitivity, beta in (("tight", 1 - 16 / (16 + 16 + 2)), ("code", 1 - (9 + 6) / (36 + 12))):
-        _, answer, query = asked(rows, sensitivity=sensitivity, gamma=0.01)
+        _, answer, query = fit_and_answer(rows, sensitivity=sensitivity, gamma=0.01)
         ordinary, _ = two_scales(answer, query, [3, 4, 5])
         assert query.l1_bound(sensitivity) / ordinary == pytest.approx(1 / (1 - beta * 0.99), rel=1e-12)
 
 
-def test_k_of_d_is_not_taken_where_it_would_overspend(asked, table) -> None:
+def test_k_of_d_is_lowered_if_it_would_overspend(fit_and_answer, table) -> None:
     """Half of the columns, but less than half of the tight bound: the share it is."""
     x = np.column_stack([np.zeros((6, 3)), np.eye(3)[[0, 1, 2, 0, 1, 2]]])
     rows = scale(table(x, np.zeros(6), (3,), sensitive=("g0",)), "box", False, "real")
-    scales = [asked(rows, sensitivity=s, beta_rule=r)[1].noise.scale for s in ("tight", "code") for r in ("paper", "share")]
+    scales = [
+        fit_and_answer(rows, sensitivity=s, beta_rule=r)[1].noise.scale for s in ("tight", "code") for r in ("paper", "share")
+    ]
     assert 1 - 16 / 34 > 1 / 2, "the example must be one where k/D is valid, and smaller"
     assert (scales[0] > scales[1]).all()
     wide = np.column_stack([np.zeros((6, 3)), np.eye(6)])
     rows = scale(table(wide, np.zeros(6), (6,), sensitive=("g0",)), "box", False, "real")
-    scales = [asked(rows, sensitivity=s, beta_rule=r)[1].noise.scale for s in ("tight", "code") for r in ("paper", "share")]
+    scales = [
+        fit_and_answer(rows, sensitivity=s, beta_rule=r)[1].noise.scale for s in ("tight", "code") for r in ("paper", "share")
+    ]
     np.testing.assert_array_equal(scales[0], scales[1])
     assert (scales[2] > scales[3]).all()
 
 
-def test_every_coefficient_has_the_noise_of_its_attributes(asked, geometry, rows, repeated) -> None:
+def test_every_coefficient_has_the_noise_of_its_attributes(fit_and_answer, geometry, rows, repeated) -> None:
     """2 Σ|x| / b is exactly χ²(2 runs), coefficient by coefficient. False alarm 1e-6."""
     runs = 4_000
     sample = repeated(rows(geometry(3, intercept=True), np.zeros((4, 3)), np.zeros(4)), runs)
-    _, answer, query = asked(sample, gamma=0.02, sensitive=("x1",), sensitivity="tight")
+    _, answer, query = fit_and_answer(sample, gamma=0.02, sensitive=("x1",), sensitivity="tight")
     share = 1 - 16 / 25
     b = 25 * (1 - share * 0.98)
     j, k = query.pairs
@@ -149,26 +157,26 @@ def test_every_coefficient_has_the_noise_of_its_attributes(asked, geometry, rows
     ],
     ids=["default", "code", "the program's", "7", "none"],
 )
-def test_the_ridge_is_counted_at_the_ordinary_noise_unless_it_is_the_program_s(
-    options, ridge_at, asked, geometry, rows, repeated
+def test_the_ridge_is_relative_to_the_ordinary_noise_unless_it_is_the_program_s(
+    options, ridge_at, fit_and_answer, geometry, rows, repeated
 ) -> None:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (500, 3))
     sample = repeated(rows(geometry(3), x, np.tanh(x.sum(axis=1))), 200)
-    fit, answer, query = asked(sample, epsilon=5.0, gamma=0.1, sensitive=("x1",), **options)
+    fit, answer, query = fit_and_answer(sample, epsilon=5.0, gamma=0.1, sensitive=("x1",), **options)
     weight = ridge_at(*two_scales(answer, query, [1]))
     noisy = query.quadratic(answer.noisy, sample.n)
     expected = Quadratic(noisy.matrix + weight * np.eye(3), noisy.linear).trimmed()
     np.testing.assert_allclose(fit.weights, expected.minimiser(), rtol=1e-6, atol=1e-9)
 
 
-def test_a_floor_stands_in_the_space_where_the_noise_is_even(asked, geometry, rows, repeated) -> None:
+def test_a_floor_acts_on_the_objective_with_even_noise(fit_and_answer, geometry, rows, repeated) -> None:
     """Columns times γ where they are sensitive: 2 std_off sqrt(D) of the ordinary noise there, and weights of a sane size."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (4_000, 3))
     sample = repeated(rows(geometry(3), x, np.tanh(x.sum(axis=1))), 200)
     gamma = 0.01
-    fit, answer, query = asked(sample, epsilon=2.0, gamma=gamma, sensitive=("x1",), repair="floor", sensitivity="tight")
+    fit, answer, query = fit_and_answer(sample, epsilon=2.0, gamma=gamma, sensitive=("x1",), repair="floor", sensitivity="tight")
     ordinary, _ = two_scales(answer, query, [1])
     noisy = query.quadratic(answer.noisy, sample.n)
     q = np.array([1, gamma, 1])
@@ -182,7 +190,7 @@ def test_a_floor_stands_in_the_space_where_the_noise_is_even(asked, geometry, ro
 
 
 @pytest.mark.parametrize("model", ["linear", "lasso", "elastic_net", "logistic"])
-def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, make, curate, table) -> None:
+def test_as_epsilon_grows_it_approaches_the_fit_without_noise(model, make, curate, table) -> None:
     generator = np.random.default_rng(0)
     x = np.column_stack([generator.uniform(-1, 1, (400, 3)), np.eye(3)[generator.integers(3, size=400)]])
     target = "binary" if model == "logistic" else "real"
@@ -192,14 +200,14 @@ def test_as_epsilon_grows_it_comes_to_the_fit_without_noise(model, make, curate,
     for mechanism in (limit, *(make("mechanism", "dpc", repair=repair) for repair in ("trim", "floor"))):
         curator = curate(rows, epsilon=1e14)
         weights.append(mechanism.fit(curator, make("model", model).prepare(curator), curator.ledger.budget).weights[0])
-    for found in weights[1:]:
-        np.testing.assert_allclose(rows.x @ found, rows.x @ weights[0], rtol=0, atol=1e-6)
+    for vector in weights[1:]:
+        np.testing.assert_allclose(rows.x @ vector, rows.x @ weights[0], rtol=0, atol=1e-6)
 
 
-def test_the_sensitive_attributes_are_the_dataset_s_unless_named(asked, table) -> None:
+def test_the_sensitive_attributes_are_the_dataset_s_by_default(fit_and_answer, table) -> None:
     rows = scale(table(np.zeros((4, 3)), np.zeros(4), sensitive=("x2",)), "box", True, "real")
-    _, declared, query = asked(rows)
-    _, named, _ = asked(rows, sensitive=("x0",))
+    _, declared, query = fit_and_answer(rows)
+    _, named, _ = fit_and_answer(rows, sensitive=("x0",))
     two_scales(declared, query, [3])
     two_scales(named, query, [1])
     assert (declared.noise.scale != named.noise.scale).any()
@@ -220,7 +228,7 @@ def test_without_a_sensitive_attribute_it_is_refused_in_a_sentence(make, geometr
     )
 
 
-def test_the_same_seed_gives_the_same_bits(asked, geometry, rows, repeated) -> None:
+def test_the_same_seed_gives_the_same_bits(fit_and_answer, geometry, rows, repeated) -> None:
     sample = repeated(rows(geometry(3), np.ones((4, 3)), np.ones(4)), 5)
-    weights = [asked(sample, sensitive=("x0",))[0].weights for _ in range(2)]
+    weights = [fit_and_answer(sample, sensitive=("x0",))[0].weights for _ in range(2)]
     np.testing.assert_array_equal(*weights)

@@ -1,4 +1,4 @@
-"""Lasso: scikit-learn's solution, on any objective that has one, whatever was solved before."""
+"""Lasso: scikit-learn's solution, on any objective that has one, in any order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_exact_fit_is_scikit_learn_s(penalty, intercept, scaling, solver, dr
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_on_the_wines_too(solver, make, curate) -> None:
+def test_the_exact_fit_of_the_wines_is_scikit_learn_s(solver, make, curate) -> None:
     rows = scale(make("dataset", "wine").table(np.random.default_rng(0)), "box", True, "real")
     problem = make("model", "lasso", penalty=0.002, solver=solver).prepare(curate(rows))
     weights = problem.exact(WholeSample(rows)).weights[0]

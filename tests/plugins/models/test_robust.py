@@ -60,8 +60,8 @@ def least(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> tup
     cost = np.ones(n) if weight is None else weight
     equal = np.hstack([x, np.eye(n), -np.eye(n)])
     bounds = [(None, None)] * d + [(0, None)] * (2 * n)
-    found = linprog(np.concatenate([np.zeros(d), cost, cost]), A_eq=equal, b_eq=y, bounds=bounds, method="highs")
-    return float(found.fun), np.asarray(found.x[:d])
+    solution = linprog(np.concatenate([np.zeros(d), cost, cost]), A_eq=equal, b_eq=y, bounds=bounds, method="highs")
+    return float(solution.fun), np.asarray(solution.x[:d])
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -78,7 +78,7 @@ def test_the_error_is_the_least_there_is(case, intercept, drawn, make, curate) -
         np.testing.assert_allclose(fit.weights[0], weights, atol=1e-5)
 
 
-def test_in_the_ball_too(drawn, make, curate) -> None:
+def test_the_error_in_the_ball_is_the_least_there_is(drawn, make, curate) -> None:
     rows = drawn("outliers", scaling="ball")
     fit = make("model", "robust").prepare(curate(rows)).exact(WholeSample(rows))
     assert np.abs(rows.y - rows.x @ fit.weights[0]).sum() == pytest.approx(least(rows.x, rows.y)[0], rel=1e-7)
@@ -108,9 +108,9 @@ def test_weighted_rows_count_as_much_as_their_weight(drawn, make, curate) -> Non
     problem = make("model", "robust").prepare(curate(rows))
     weight = np.random.default_rng(0).uniform(0, 3, rows.n)
     weight[::4] = 0
-    found = problem.weighted(rows.x, rows.y, weight)
+    weights = problem.weighted(rows.x, rows.y, weight)
     smallest, _ = least(rows.x, rows.y, weight)
-    assert np.abs(weight * (rows.y - rows.x @ found)).sum() == pytest.approx(smallest, rel=1e-7)
+    assert np.abs(weight * (rows.y - rows.x @ weights)).sum() == pytest.approx(smallest, rel=1e-7)
     np.testing.assert_array_equal(problem.weighted(rows.x, rows.y, np.zeros(rows.n)), np.zeros(7))
     with pytest.raises(ValueError, match="negative weight"):
         problem.weighted(rows.x, rows.y, -weight)
