@@ -154,10 +154,10 @@ def test_without_repair_an_unbounded_objective_is_minimised_within_the_radius_an
 
 @pytest.mark.parametrize("model", ["lasso", "elastic_net"])
 def test_without_repair_an_absolute_penalty_gets_the_least_ridge_that_keeps_it_within_the_radius(
-    model, noisy, make, curate
+    model, noisy, make, curate, repeated
 ) -> None:
     """f + μ‖w‖² is optimal at w for one μ, and either w lies on the sphere or μ = -λ_min makes the objective just convex."""
-    sample, radius, penalty = type(noisy)(noisy.rows(0), 16), 1.0, 0.2
+    sample, radius, penalty = repeated(noisy.rows(0), 16), 1.0, 0.2
     curator = curate(sample, epsilon=0.5)
     problem = make("model", model, intercept=False, penalty=penalty).prepare(curator)
     fit = make("mechanism", "fm", ridge=0.0, repair="none", radius=radius).fit(curator, problem, curator.ledger.budget)
@@ -196,9 +196,11 @@ def test_a_capped_loop_ends_within_the_radius(noisy, make, curate) -> None:
 
 @pytest.mark.parametrize("repair", ["trim", "floor"])
 @pytest.mark.parametrize(("model", "absolute"), [("lasso", 0.6), ("elastic_net", 0.3)])
-def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(model, absolute, repair, noisy, make, curate) -> None:
+def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(
+    model, absolute, repair, noisy, make, curate, repeated
+) -> None:
     """Optimality: the smooth part's slope is n λ(1 - α) against the sign of a weight, and no larger where the weight is 0."""
-    sample = type(noisy)(noisy.rows(0), 60)
+    sample = repeated(noisy.rows(0), 60)
     curator = curate(sample, epsilon=20.0)
     problem = make("model", model, intercept=False, penalty=0.6).prepare(curator)
     fit = make("mechanism", "fm", repair=repair).fit(curator, problem, curator.ledger.budget)
