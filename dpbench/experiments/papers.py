@@ -44,15 +44,20 @@ def preset_fault(paper: Paper) -> str:
 def read_presets(paper: Paper) -> dict[str, dict[str, Any]]:
     """Return the configuration of each preset of a paper by its name, with its choices in words."""
     sentences = read_mapping(paper.choices_file) if paper.choices_file.exists() else {}
-    return {name: _complete(name, read_mapping(path), sentences) for name, path in paper.preset_files.items()}
+    return {name: complete(name, read_mapping(path), sentences) for name, path in paper.preset_files.items()}
 
 
-def _complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> dict[str, Any]:
+def complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> dict[str, Any]:
     """Add the preset's name, and replace the keys of its choices by their sentences."""
-    section = config.get("preset")
+    grid_of(name, config)  # refuses what is no grid
+    section = config.get("preset") or {}
     if not isinstance(section, dict):
+        raise Refused(f"The section 'preset' of {name} must be a mapping. Got {section!r} instead.")
+    if not section:
         return {**config, "preset": None}
     keys = section.get("choices") or []
+    if not isinstance(keys, list):
+        raise Refused(f"The choices of the preset {name} must be a list of keys of choices.yaml. Got {keys!r} instead.")
     for key in keys:
         if key not in sentences:
             raise unknown(f"choice for the preset {name}", str(key), sentences)
@@ -60,6 +65,17 @@ def _complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> d
     preset = {key: value for key, value in section.items() if key != "choices"} | {"name": name, "chosen": chosen}
     Preset.of(preset)  # refuses wrong keys and values
     return {**config, "preset": preset}
+
+
+def grid_of(name: str, config: dict[str, Any]) -> dict[str, str]:
+    """Return every key that a preset sweeps, with its values as they would be typed."""
+    node: Any = config
+    for key in ("hydra", "sweeper", "params"):
+        node = node.get(key) or {}
+        if not isinstance(node, dict):
+            raise Refused(f"The grid of the preset {name} must be a mapping below hydra.sweeper.params. Got {node!r} instead.")
+    # the command line has true where YAML reads True
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in node.items()}
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -20,7 +19,7 @@ from dpbench.base.errors import Refused, unknown
 from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS
 from dpbench.data.splits import Splits
-from dpbench.experiments.papers import broken_papers, preset_configs, read_mapping
+from dpbench.experiments.papers import broken_papers, complete, grid_of, preset_configs, read_mapping
 from dpbench.records.preset import Preset
 from dpbench.registry.lookup import registry
 
@@ -73,8 +72,11 @@ def experiments(folder: str | None = None) -> dict[str, Experiment]:
         if not home.is_dir():
             raise Refused(f"The option --config-dir must be a folder. Got {folder!r} instead.")
         for path in (home / FOLDER).glob("**/*.yaml"):
-            configs[path.relative_to(home / FOLDER).with_suffix("").as_posix()] = read_mapping(path)
-    return {name: _experiment(name, config) for name, config in sorted(configs.items())}
+            name = path.relative_to(home / FOLDER).with_suffix("").as_posix()
+            configs[name] = complete(name, read_mapping(path), {})
+    return {
+        name: Experiment(name, Preset.of(config["preset"]), grid_of(name, config)) for name, config in sorted(configs.items())
+    }
 
 
 def select(name: str, known: Mapping[str, Experiment]) -> list[Experiment]:
@@ -110,13 +112,6 @@ def values_of(text: str) -> list[str]:
         else:
             values[-1] += letter
     return [value.strip() for value in values]
-
-
-def _experiment(name: str, config: Mapping[str, Any]) -> Experiment:
-    preset = Preset.of({**config["preset"], "name": name} if config.get("preset") else None)
-    params = ((config.get("hydra") or {}).get("sweeper") or {}).get("params") or {}
-    # the command line has true where YAML reads True
-    return Experiment(name, preset, {key: str(x).lower() if isinstance(x, bool) else str(x) for key, x in params.items()})
 
 
 def _applies(key: str, components: Mapping[str, str]) -> bool:

@@ -69,7 +69,7 @@ def test_commas_separate_values_but_not_within_brackets_and_quotes(text: str, va
 
 def test_a_users_preset_has_no_paper_whose_choices_it_could_name(tmp_path: Path) -> None:
     write(tmp_path, {"mechanism": "fm"}, title="Mine", choices=["rows"])
-    with pytest.raises(Refused, match="no option of preset named 'choices'"):
+    with pytest.raises(Refused, match="no choice for the preset mine named 'rows'"):
         experiments(str(tmp_path))
 
 
