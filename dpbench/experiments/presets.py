@@ -74,9 +74,8 @@ def experiments(folder: str | None = None) -> dict[str, Experiment]:
         for path in (home / FOLDER).glob("**/*.yaml"):
             name = path.relative_to(home / FOLDER).with_suffix("").as_posix()
             configs[name] = complete(name, read_mapping(path), {})
-    return {
-        name: Experiment(name, Preset.of(config["preset"]), grid_of(name, config)) for name, config in sorted(configs.items())
-    }
+    grids = {name: grid_of(name, config) for name, config in configs.items()}
+    return {name: Experiment(name, Preset.of(configs[name]["preset"]), grids[name]) for name in sorted(configs)}
 
 
 def select(name: str, known: Mapping[str, Experiment]) -> list[Experiment]:
