@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpbench.contracts.component import Component
-from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.contracts.model import Problem
+from dpbench.contracts.model_user import ModelUser
 from dpbench.data.blocks import Block
-from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.records.metric_info import MetricInfo
 
@@ -46,7 +45,7 @@ class AttackTarget:
 
 
 @dataclass(frozen=True)
-class Attack(Component):
+class Attack(ModelUser):
     """The base class of attacks. Subclass it as a frozen dataclass with a ``name``; fields are options.
 
     Required
@@ -64,7 +63,7 @@ class Attack(Component):
     """
 
     kind: ClassVar[str] = "attack"
-    needs: ClassVar[frozenset[Capability]] = frozenset()
+    mismatch: ClassVar[str] = "The attack {name} does not run on {model}"
     metrics: ClassVar[tuple[MetricInfo, ...]] = ()
     """What is to be known of the metrics that ``run`` returns, by name. Tables show those with ``headline``."""
     attacks_nothing: ClassVar[bool] = False
@@ -73,16 +72,6 @@ class Attack(Component):
     @abstractmethod
     def run(self, target: AttackTarget) -> dict[str, np.ndarray]:
         """Return the attack's metrics: arrays (runs,)."""
-
-    def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        """Return why this attack makes no sense on the model and such a table, as the end of a sentence, or None if it does."""
-        return None
-
-    def unsupported(self, model: Model, geometry: Geometry) -> str | None:
-        """Return the sentence for a pruned cell, or None if the attack and the model fit together."""
-        missing = sorted(self.needs - model.provides)
-        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
-        return f"The attack {self.name} does not run on {model.name}: {reason}." if reason else None
 
 
 def advantage_cap(epsilon: float, delta: float = 0.0) -> float:

@@ -10,9 +10,9 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Currency
-from dpbench.contracts.component import Component
 from dpbench.contracts.fit import OK, Fit, Status
-from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.contracts.model import Problem
+from dpbench.contracts.model_user import ModelUser
 from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Mechanism(Component):
+class Mechanism(ModelUser):
     """The base class of mechanisms. Subclass it as a frozen dataclass with a ``name``; fields are options.
 
     Required
@@ -47,7 +47,6 @@ class Mechanism(Component):
 
     kind: ClassVar[str] = "mechanism"
     guarantee: ClassVar[str] = ""
-    needs: ClassVar[frozenset[Capability]] = frozenset()
     currency: ClassVar[Currency] = "pure"
 
     @abstractmethod
@@ -57,16 +56,6 @@ class Mechanism(Component):
     def counted(self) -> Currency:
         """Return the currency of this mechanism's budget: its class's, unless an option decides."""
         return self.currency
-
-    def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        """Return why this mechanism cannot fit the model on such a table, as the end of a sentence, or None if it can."""
-        return None
-
-    def unsupported(self, model: Model, geometry: Geometry) -> str | None:
-        """Return the sentence for a pruned cell, or None if the mechanism and the model fit together."""
-        missing = sorted(self.needs - model.provides)
-        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
-        return f"{self.name} does not fit {model.name}: {reason}." if reason else None
 
 
 @dataclass(frozen=True)
