@@ -1,1 +1,1 @@
-"""What ships with dpbench, reached only through the hooks, as a stranger's plugin would be."""
+"""The plugins that ship with dpbench. The core reaches them only through hooks, like any other plugin."""

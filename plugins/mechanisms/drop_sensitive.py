@@ -1,4 +1,4 @@
-"""The control of every claim about a sensitive attribute: leave it out."""
+"""The control for every claim about a sensitive attribute: a fit without the attribute."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from .._sensitive import lacks_sensitive
 
 @dataclass(frozen=True)
 class DropSensitive(Mechanism):
-    """The sensitive columns removed, then any other mechanism with its default options; their weights are zero.
+    """Remove the sensitive columns, then run any other mechanism with its default options; the removed columns get weight zero.
 
-    An attribute that the model never saw cannot be inverted out of it beyond what the other attributes and the target tell:
-    the control that ``dpc`` and every attack on a sensitive attribute must be compared with.
+    An attack on such a model learns no more about the attribute than the other attributes and the target reveal. ``dpc`` and
+    every attack on a sensitive attribute must be compared with this control.
 
-    Formula: that of ``base`` on the columns that are left.
+    Formula: that of ``base`` on the remaining columns.
 
-    Guarantee: that of ``base``; none with the default ``base=no_privacy``. Status and health are the base's.
+    Guarantee: that of ``base``; none with the default ``base=no_privacy``. Status and health are those of the base.
 
-    Public: what ``base`` takes for public, and which attributes are sensitive.
+    Public: what ``base`` assumes to be public, and which attributes are sensitive.
 
     Cost: that of ``base`` on fewer columns.
 
-    Reference: none; the control that published attacks on a sensitive attribute leave out.
+    Reference: none; published attacks on a sensitive attribute leave this control out.
     """
 
     name: ClassVar[str] = "drop_sensitive"
     guarantee: ClassVar[str] = "its base's"
 
-    base: str = option("no_privacy", help="the mechanism that fits what is left, with its default options")
-    sensitive: tuple[str, ...] = option((), help="the sensitive attributes; empty: those the dataset declares")
+    base: str = option("no_privacy", help="the mechanism that fits the remaining columns, with its default options")
+    sensitive: tuple[str, ...] = option((), help="the sensitive attributes; empty: those that the dataset declares")
 
     def counted(self) -> Currency:
         return self._base().counted()
@@ -52,10 +52,10 @@ class DropSensitive(Mechanism):
         base = self._base()
         if reason := lacks_sensitive(self.sensitive, geometry, "mechanism.sensitive=[...]"):
             return reason
-        rest = geometry.without(self.sensitive or geometry.sensitive)
-        if not rest.features:
-            return "no attribute is left"
-        reason = base.unsupported(model, rest)
+        remaining = geometry.without(self.sensitive or geometry.sensitive)
+        if not remaining.features:
+            return "no attribute remains"
+        reason = base.unsupported(model, remaining)
         return reason.removesuffix(".") if reason else None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
@@ -63,11 +63,11 @@ class DropSensitive(Mechanism):
         named = self.sensitive or geometry.sensitive
         narrow = curator.without(named)
         fit = self._base().fit(narrow, problem.with_geometry(narrow.geometry), budget)
-        kept = np.ones(geometry.dimension, dtype=bool)
+        remaining = np.ones(geometry.dimension, dtype=bool)
         for attribute in named:
-            kept[list(geometry.positions(attribute))] = False
+            remaining[list(geometry.positions(attribute))] = False
         weights = np.zeros((len(fit.weights), geometry.dimension))
-        weights[:, kept] = fit.weights
+        weights[:, remaining] = fit.weights
         return replace(fit, weights=weights)
 
     def _base(self) -> Mechanism:

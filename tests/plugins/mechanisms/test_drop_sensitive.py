@@ -1,7 +1,8 @@
-"""Leaving the sensitive attribute out: the base's fit on what is left, with zeros put back."""
+"""A fit without the sensitive attribute: the base's fit to the remaining columns, with zeros for the others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from dpbench.base.errors import Refused
 from dpbench.contracts.fit import Fit
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.splits import Splits
 from dpbench.data.table import Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
@@ -19,12 +19,6 @@ from dpbench.registry.lookup import registry
 
 BASES = [name for name in registry().names("mechanism") if name not in ("drop_sensitive", "dpc")]
 LEFT_OUT = {"a column": ("x1",), "a group": ("g0",), "both": ("x0", "g0")}
-
-
-def block_of(rows: Rows) -> Block:
-    splits = Splits(repeats=2, folds=2)
-    labels = {r: splits.assign(rows.n, rows.n, 0, "t", r) for r in range(2)}
-    return Block(lambda r: rows, lambda r: labels[r], range(2), splits.parts, splits.tests)
 
 
 @pytest.fixture
@@ -36,17 +30,23 @@ def people(table) -> Table:
     return table(x, np.tanh(x @ np.arange(-3.0, 5.0)), (3, 2), sensitive=("g0",), threshold=0.0)
 
 
-def fitted(rows: Rows, model: str, mechanism: Any, make: Any, epsilon: float = 2.0) -> tuple[Fit, Curator]:
-    block = block_of(rows)
-    budget = Budget(epsilon, 1e-6, mechanism.counted())
-    curator = Curator(block.train, Draws(0, "t", block.runs), budget)
-    problem = make("model", model, intercept=rows.geometry.intercept).prepare(curator)
-    return mechanism.fit(curator, problem, budget), curator
+@pytest.fixture
+def fitted(make: Callable[..., Any], split: Callable[..., Block]) -> Callable[..., tuple[Fit, Curator]]:
+    """Fits a mechanism to two repeats of two folds of rows."""
+
+    def fit(rows: Rows, model: str, mechanism: Any, epsilon: float = 2.0) -> tuple[Fit, Curator]:
+        block = split(rows, folds=2)
+        budget = Budget(epsilon, 1e-6, mechanism.counted())
+        curator = Curator(block.train, Draws(0, "t", block.runs), budget)
+        problem = make("model", model, intercept=rows.geometry.intercept).prepare(curator)
+        return mechanism.fit(curator, problem, budget), curator
+
+    return fit
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("left_out", LEFT_OUT)
-def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, people, make) -> None:
+def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, people, make, fitted) -> None:
     """Weights, status, health and ledger, in the box, where the other columns are scaled alike; every model the base fits."""
     names = LEFT_OUT[left_out]
     narrow = people.select([name for name in people.attributes if name not in names])
@@ -59,42 +59,42 @@ def test_it_is_the_base_on_the_table_without_the_attribute(base, left_out, peopl
             assert dropping.unsupported(make("model", model), wide.geometry)
             continue
         assert dropping.unsupported(make("model", model), wide.geometry) is None
-        expected, alone = fitted(less, model, plain, make)
-        found, curator = fitted(wide, model, dropping, make)
-        kept = [wide.geometry.names.index(name) for name in less.geometry.names]
-        np.testing.assert_array_equal(found.weights[:, kept], expected.weights)
-        assert (np.delete(found.weights, kept, axis=1) == 0).all()
-        np.testing.assert_array_equal(found.status, expected.status)
-        assert found.health.keys() == expected.health.keys()
+        expected, alone = fitted(less, model, plain)
+        fit, curator = fitted(wide, model, dropping)
+        columns = [wide.geometry.names.index(name) for name in less.geometry.names]
+        np.testing.assert_array_equal(fit.weights[:, columns], expected.weights)
+        assert (np.delete(fit.weights, columns, axis=1) == 0).all()
+        np.testing.assert_array_equal(fit.status, expected.status)
+        assert fit.health.keys() == expected.health.keys()
         for event in expected.health:
-            np.testing.assert_array_equal(found.health[event], expected.health[event])
-        assert found.notes == expected.notes
+            np.testing.assert_array_equal(fit.health[event], expected.health[event])
+        assert fit.notes == expected.notes
         assert curator.ledger.as_dict() == alone.ledger.as_dict()
         compared += 1
     assert compared
 
 
-def test_without_a_base_it_is_least_squares_on_what_is_left(people, make) -> None:
+def test_by_default_it_is_least_squares_on_the_remaining_columns(people, make, fitted, split) -> None:
     rows = scale(people, "ball", True, "real")
-    fit, curator = fitted(rows, "linear", make("mechanism", "drop_sensitive"), make)
+    fit, curator = fitted(rows, "linear", make("mechanism", "drop_sensitive"))
     assert not curator.ledger.total.private
-    block = block_of(rows)
-    kept = [0, 1, 2, 3, 7, 8]
+    block = split(rows, folds=2)
+    columns = [0, 1, 2, 3, 7, 8]
     for run, weights in enumerate(fit.weights):
         train, test = block.train.rows(run), block.test.rows(run)
-        expected = np.linalg.lstsq(train.x[:, kept], train.y, rcond=None)[0]
-        np.testing.assert_allclose(test.x @ weights, test.x[:, kept] @ expected, atol=1e-9)
+        expected = np.linalg.lstsq(train.x[:, columns], train.y, rcond=None)[0]
+        np.testing.assert_allclose(test.x @ weights, test.x[:, columns] @ expected, atol=1e-9)
         assert (weights[[4, 5, 6]] == 0).all()
 
 
-def test_the_left_out_attribute_has_no_influence(people, make) -> None:
-    """Other values of it, the same weights to the bit: dpc's do change."""
+def test_the_removed_attribute_has_no_influence(people, make, fitted) -> None:
+    """Other values of it give the same weights to the bit. Those of dpc change."""
     rows = scale(people, "box", True, "real")
     shuffled = rows.z.copy()
     shuffled[:, 4:7] = shuffled[np.random.default_rng(1).permutation(rows.n), 4:7]
     for name, options, same in (("drop_sensitive", {"base": "fm"}, True), ("dpc", {}, False)):
         mechanism = make("mechanism", name, **options)
-        weights = [fitted(r, "linear", mechanism, make)[0].weights for r in (rows, Rows(shuffled, rows.geometry))]
+        weights = [fitted(r, "linear", mechanism)[0].weights for r in (rows, Rows(shuffled, rows.geometry))]
         assert (weights[0] == weights[1]).all() == same
 
 
@@ -112,7 +112,7 @@ def test_it_says_why_it_cannot_fit(people, geometry, make) -> None:
             linear,
             ("age",),
         ): "drop_sensitive does not fit linear: the table has no attribute named 'age'. Known: g0, g1, x0, x1, x2.",
-        (linear, ("x0", "x1", "x2", "g0", "g1")): "drop_sensitive does not fit linear: no attribute is left.",
+        (linear, ("x0", "x1", "x2", "g0", "g1")): "drop_sensitive does not fit linear: no attribute remains.",
     }
     for (model, names), sentence in sentences.items():
         assert make("mechanism", "drop_sensitive", sensitive=names).unsupported(model, g) == sentence
@@ -125,7 +125,7 @@ def test_it_says_why_it_cannot_fit(people, geometry, make) -> None:
 
 
 @pytest.mark.parametrize("name", ["x1", "x4"])
-def test_a_single_level_can_be_left_out_where_columns_are_the_attributes(name, geometry, make) -> None:
+def test_a_single_level_can_be_left_out_where_columns_are_the_attributes(name, geometry) -> None:
     """What is left of the group is still a group: at most one 1 a row."""
     g = geometry(2, (3,)).without([name])
     assert g.groups == (((1, 2, 3),) if name == "x1" else ((2, 3),))
