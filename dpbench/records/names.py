@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 KIND = "dpbench.kind"
 KEY = "dpbench.key"
@@ -43,21 +42,18 @@ REPORT_FOLDER = "report"
 REPORT_FILE = "report.html"
 SUMMARY_FILE = "summary.csv"
 
-Varies = Literal["", "run", "repeat"]
-
 
 @dataclass(frozen=True)
 class Name:
-    """A name in a record. A part in angle brackets stands for any text."""
+    """A recorded name. A part in angle brackets stands for any text."""
 
     text: str
     meaning: str
     unit: str = ""
-    varies: Varies = ""
-    """Across what the value varies within a cell; a metric that varies across runs is recorded once per suffix."""
 
 
-CELL_PARAMS = (
+# One value per cell, as text.
+CELL_PARAMETERS = (
     Name("mechanism", "the name of the mechanism"),
     Name("model", "the name of the model"),
     Name("dataset", "the name of the dataset"),
@@ -72,6 +68,7 @@ CELL_PARAMS = (
     Name("noise", "`simulation` or `secure`; only if the sweep varied it"),
 )
 
+# One value per cell, as text.
 CELL_TAGS = (
     Name(KIND, "`cell`"),
     Name(KEY, "identifies the cell: the same configuration on the same data with the same code has the same key"),
@@ -96,6 +93,7 @@ CELL_TAGS = (
     Name("mlflow.source.type", "`LOCAL`"),
 )
 
+# A metric that varies across runs is recorded once with each of these endings. The registered metrics of models and attacks do.
 SUFFIXES = (
     Name("_median", "the median over the runs"),
     Name("_mean", "the mean over the runs"),
@@ -113,6 +111,9 @@ REFERENCES = {
     "reference/mean_predictor/": "the predictor that knows only the training target (its mean, or its majority)",
 }
 
+CONTROL_UTILITY = Name("attack/control/<control>/utility/<name>", "a metric of the fit that a control of an attack makes")
+
+# One value per cell, without a suffix.
 CELL_METRICS = (
     Name("privacy/epsilon_budget", "the budget that the mechanism received, in its own currency"),
     Name(EPSILON_ACCOUNTED, "the ε of everything that was released, computed from the ledger; absent if it is infinite"),
@@ -130,6 +131,7 @@ CELL_METRICS = (
     Name(CELL_SECONDS, "the work on the cell, all runs together", "seconds"),
 )
 
+# Artifacts of a cell.
 CELL_FILES = (
     Name(CONFIG_FILE, "the whole configuration, defaults included; the only file of a failed cell"),
     Name(LEDGER_FILE, "every private answer with its price"),
@@ -156,19 +158,21 @@ LEDGER_KEYS = (
     Name("audit", "`passed` and `violations`; only if the cell was audited"),
 )
 
+# One value per run of a cell.
 RUN_COLUMNS = (
-    Name("repeat", "the number of the repeat", varies="run"),
-    Name("fold", "the number of the fold", varies="run"),
+    Name("repeat", "the number of the repeat"),
+    Name("fold", "the number of the fold"),
     Name("seed", "the seed of the cell"),
-    Name("n_train", "the number of training rows", "rows", "run"),
-    Name("n_test", "the number of test rows", "rows", "run"),
-    Name("status", "`ok`, `repaired`, `failed_test` or `diverged`", varies="run"),
-    Name("utility/<name>", "a metric of the model", varies="run"),
-    Name("reference/<name>", "a metric of one of the references", varies="run"),
-    Name("attack/<name>", "a metric of the attack", varies="run"),
-    Name("weight/<coefficient>", "a released weight, on the scaled columns", varies="run"),
+    Name("n_train", "the number of training rows", "rows"),
+    Name("n_test", "the number of test rows", "rows"),
+    Name("status", "`ok`, `repaired`, `failed_test` or `diverged`"),
+    Name("utility/<name>", "a metric of the model"),
+    Name("reference/<name>", "a metric of one of the references"),
+    Name("attack/<name>", "a metric of the attack"),
+    Name("weight/<coefficient>", "a released weight, on the scaled columns"),
 )
 
+# One value per point of a curve.
 CURVE_COLUMNS = (
     Name("curve", "the name of the curve: `utility/roc`, or that of a reference, such as `reference/no_privacy/roc`"),
     Name("x", "the position on the horizontal axis: of a ROC curve the false positive rate, at 101 even steps"),
@@ -178,6 +182,7 @@ CURVE_COLUMNS = (
     Name("p80", "the 80 % quantile over the runs at this x"),
 )
 
+# One value per sweep.
 SWEEP_TAGS = (
     Name(KIND, "`sweep`"),
     Name(SWEEP_KEY, "identifies the set of cells"),
@@ -191,6 +196,7 @@ SWEEP_TAGS = (
     Name("mlflow.source.type", "`LOCAL`"),
 )
 
+# One value per sweep.
 SWEEP_METRICS = (
     Name("privacy/bill_cells", "private cells on the table that costs most; cells that differ by the attack count once", "cells"),
     Name("privacy/bill_naive_epsilon", "the sum of their ε: the price of fitting each once and releasing them all"),
@@ -199,6 +205,7 @@ SWEEP_METRICS = (
     Name("privacy/bill_selected_delta", "the δ of that selection; both are absent if no bound is known"),
 )
 
+# Artifacts of a sweep.
 SWEEP_FILES = (
     Name(PLAN_FILE, "every cell of the grid: `state` (`run`, `resumed`, `failed`, `pruned`), `why`, and its parameters"),
     Name(RECORDS_FILE, "one row per cell: the columns below, its parameters, its `dpbench.` tags and its metrics"),
@@ -215,6 +222,7 @@ SWEEP_FILES = (
     Name(NOTE_FILE, "the whole note, if it is too long for MLflow's page"),
 )
 
+# One value per cell of a sweep.
 RECORD_COLUMNS = (
     Name("state", "`run`, `resumed` (recorded by an earlier sweep), `failed` or `pruned`"),
     Name("reason", "why the cell failed or was pruned"),

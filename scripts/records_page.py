@@ -1,0 +1,162 @@
+"""Write docs/records.md from the names that the core declares and the metrics that are registered.
+
+python scripts/records_page.py            write it
+python scripts/records_page.py --check    and fail if it is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbench.records import names
+from dpbench.records.metric_info import MetricInfo
+from dpbench.records.names import Name
+from dpbench.registry.lookup import registry
+
+OWN = "dp-regression-bench"
+PAGE = Path(__file__).parents[1] / "docs" / "records.md"
+
+TOP = """\
+# What a record holds
+
+Written by `python scripts/records_page.py` from `dpbench/records/names.py` and the registered metrics: edit those.
+
+dpbench writes everything to MLflow, under names that do not change: notebooks, dashboards and other programs may rely on each of
+them. New names may be added; a name on this page keeps its meaning.
+
+A cell is one mechanism on one model and one dataset, attacked by one attack, at one ε. Each cell is one MLflow run. A sweep is a
+run as well, the parent of its cells. A cell that was run alone has no parent.
+"""
+RANKED = """\
+Rankings should keep to cells with `dpbench.sound = true`, `dpbench.private = true` and no leaks: the others cannot be compared by
+their error.
+"""
+METRICS = """\
+A cell has many runs, one for each repeat and each tested fold. A metric that varies across runs is recorded once per suffix:
+`utility/rmse_median`, `utility/rmse_mean` and so on.
+"""
+FINITE = """\
+The folds of one repeat share rows and are not independent, so the interval goes over the means of the repeats. A run whose
+weights are not finite has no error: it is left out of these numbers and counted in `health/not_finite`. No metric is ever
+infinite or undefined; what cannot be computed is absent.
+
+The model's primary metric (`utility/rmse` of a linear one) is also recorded without a suffix, as a history: one step per repeat,
+the mean over its folds.
+"""
+MODELS = """\
+### Of the model
+
+Plugins can add metrics: `python -m dpbench plugins` lists those that are installed. Errors are on the target scaled to [-1, 1].
+A curve is in `curves.parquet`, not in MLflow's metrics.
+"""
+ATTACKS = """\
+### Of the attack
+
+They are absent with `attack=none`. [attacks.md](attacks.md) explains them. "Better" is meant from the attacker's side.
+"""
+SINGLE = """\
+### One value per cell
+
+These have no suffix:
+"""
+PRIVATE = """\
+All metrics are computed on the private rows, and no ε in the table pays for them: publishing them is another release.
+"""
+BILL = """\
+Metrics, if there are at least two private cells to choose from (see [privacy.md](privacy.md)):
+"""
+END = """\
+The MLflow status of a run is `FINISHED`; `FAILED` if the cell, or a cell of the sweep, failed; `KILLED` if it was interrupted.
+The cells that were finished by then stay recorded, and the same command goes on from there.
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page is stale")
+    check = parser.parse_args().check
+    text = page()
+    if PAGE.read_text(encoding="utf-8") == text:
+        print("Nothing has changed.")
+    elif check:
+        sys.exit("Stale: docs/records.md. Run python scripts/records_page.py.")
+    else:
+        PAGE.write_text(text, encoding="utf-8")
+        print("Written: docs/records.md.")
+    return 0
+
+
+def page() -> str:
+    """Return the whole page."""
+    sections = [
+        *(TOP, "## A cell's parameters\n", table(names.CELL_PARAMETERS)),
+        "Options that were not varied are in the artifact `config.yaml`.\n",
+        *("## A cell's tags\n", table(names.CELL_TAGS), RANKED),
+        *("## A cell's metrics\n", METRICS, table(names.SUFFIXES, "suffix"), FINITE),
+        *(MODELS, metric_table(model_metrics())),
+        *("The same names are also recorded with these beginnings:\n", table(beginnings())),
+        *(ATTACKS, *attack_tables(), "With an attack that has controls:\n", table([names.CONTROL_UTILITY])),
+        *(SINGLE, table(names.CELL_METRICS), PRIVATE),
+        *("## A cell's artifacts\n", table(names.CELL_FILES)),
+        *(f"Keys of `{names.LEDGER_FILE}`:\n", table(names.LEDGER_KEYS)),
+        *(f"Columns of `{names.RUNS_FILE}`, one row per run:\n", table(names.RUN_COLUMNS)),
+        *(f"Columns of `{names.CURVES_FILE}`, one row per point of a curve:\n", table(names.CURVE_COLUMNS)),
+        *("## A sweep\n", "Tags:\n", table(names.SWEEP_TAGS), BILL, table(names.SWEEP_METRICS)),
+        *("Artifacts:\n", table(names.SWEEP_FILES)),
+        "Columns of `records.parquet` and `report/summary.csv` in addition to the names above:\n",
+        table(names.RECORD_COLUMNS),
+        *("Figures, each only if the sweep has something to show in it:\n", table(names.FIGURES)),
+        *("Tables, each only if there is a row for it:\n", table(names.TABLES)),
+        END,
+    ]
+    return "\n".join(sections)
+
+
+def shipped(kind: str) -> list[Any]:
+    """Return the components or metrics of this distribution, by name."""
+    return [entry.offer for entry in registry().entries if entry.kind == kind and entry.distribution == OWN and entry.offer]
+
+
+def model_metrics() -> dict[MetricInfo, list[str]]:
+    """Return the metrics of all models, each with the models that have it."""
+    return {metric.info: [f"`{model.name}`" for model in shipped("model") if metric.suits(model)] for metric in shipped("metric")}
+
+
+def attack_tables() -> Iterable[str]:
+    """Return a table of the metrics of every attack that has metrics."""
+    for attack in shipped("attack"):
+        if attack.metrics:
+            yield f"With `attack={attack.name}`:\n"
+            yield metric_table({info.in_group("attack"): [] for info in attack.metrics})
+
+
+def beginnings() -> list[Name]:
+    """Return the names that stand for a metric of the model in another role."""
+    excess = Name(f"utility/{names.EXCESS}<name>", "the difference from the non-private fit of the same run")
+    return [excess, *(Name(f"{prefix}<name>", meaning) for prefix, meaning in names.REFERENCES.items())]
+
+
+def metric_table(metrics: dict[MetricInfo, list[str]]) -> str:
+    """Return a table of metrics, with the models that have them if there are any."""
+    rows = [(f"`{info.name}`", info.meaning, info.better, info.unit, ", ".join(models)) for info, models in metrics.items()]
+    return lines(["name", "what it is", "better", "unit", "models"], rows)
+
+
+def table(declared: Iterable[Name], head: str = "name") -> str:
+    return lines([head, "what it is", "unit"], [(f"`{name.text}`", name.meaning, name.unit) for name in declared])
+
+
+def lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown, without its empty columns."""
+    used = [index for index in range(len(head)) if any(row[index] for row in rows)]
+    head, rows = [head[index] for index in used], [[row[index] for index in used] for row in rows]
+    cells = [head, ["---"] * len(head), *([text.replace("|", "\\|") for text in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
