@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import re
@@ -12,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,9 @@ import pandas
 import pyarrow.parquet
 import pytest
 import yaml
+
+from dpbench.records import names
+from dpbench.records.names import Name
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = ("MLFLOW_", "DPBENCH_", "HYDRA_")
@@ -183,53 +185,34 @@ def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(folder: Folder) 
     assert runs["utility/rmse"].std() == pytest.approx(metrics["utility/rmse_std"], rel=1e-9)
 
 
-@pytest.fixture(scope="module")
-def documented() -> dict[str, set[str]]:
-    """The names in the first column of the tables, section by section."""
-    sections: dict[str, set[str]] = {}
-    title = ""
-    for line in (ROOT / "docs" / "records.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            title = line.removeprefix("## ")
-            sections[title] = set()
-        elif line.startswith("| `"):
-            sections[title] |= set(re.findall("`([^`]+)`", line.split("|")[1]))
-    return sections
+def texts(declared: Iterable[Name]) -> set[str]:
+    return {name.text for name in declared}
 
 
-def known(name: str, names: set[str]) -> bool:
-    """Whether a name is one of these, or fits one that has a part in angle brackets."""
-    patterns = [re.sub(r"<[^>]+>", "\0", known) for known in names]
-    return any(re.fullmatch(re.escape(pattern).replace("\0", ".+"), name) for pattern in patterns)
+def fits(text: str, declared: set[str]) -> bool:
+    """Whether a text is a declared name, or fits one that has a part in angle brackets."""
+    patterns = [re.sub(r"<[^>]+>", "\0", name) for name in declared]
+    return any(re.fullmatch(re.escape(pattern).replace("\0", ".+"), text) for pattern in patterns)
 
 
-def test_every_parameter_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+def test_a_cell_has_the_declared_parameters(folder: Folder) -> None:
+    optional = {"<group>.<option>", "seed", "budget", "accounting", "noise"}
     for run_id in folder.ids("cell"):
-        params = folder.named("params", run_id)
-        assert [name for name in params if not known(name, documented["A cell's parameters"])] == []
-    assert {"mechanism", "model", "dataset", "attack", "epsilon", "delta", "splits"} == set(params)
+        assert set(folder.named("params", run_id)) == texts(names.CELL_PARAMETERS) - optional
 
 
-def test_every_tag_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
-    tags = set(folder.named("tags", folder.ids("cell")[0]))
-    assert tags <= documented["A cell's tags"]
-    assert documented["A cell's tags"] - tags == {"dpbench.error", "dpbench.rows_dropped", "dpbench.audit"}, "only on some cells"
-    own = {name for name in documented["A sweep"] if name.startswith(("dpbench.", "mlflow."))}
-    assert set(folder.named("tags", folder.ids("sweep")[0])) == own - {"dpbench.preset", "dpbench.asked_again"}, (
-        "only on some sweeps"
-    )
+def test_a_cell_and_a_sweep_have_the_declared_tags(folder: Folder) -> None:
+    only_of_some_cells = {names.ERROR, names.ROWS_DROPPED, names.AUDIT}
+    assert set(folder.named("tags", folder.ids("cell")[0])) == texts(names.CELL_TAGS) - only_of_some_cells
+    assert set(folder.named("tags", folder.ids("sweep")[0])) == texts(names.SWEEP_TAGS) - {names.PRESET, names.REPEATED}
 
 
-def test_every_metric_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
-    names = documented["A cell's metrics"]
-    suffixes = {name for name in names if name.startswith("_")}
+def test_a_metric_that_varies_across_runs_has_every_suffix(folder: Folder) -> None:
+    suffixes = texts(names.SUFFIXES)
     assert suffixes == {"_median", "_mean", "_std", "_p20", "_p80", "_ci_low", "_ci_high"}
-    varying = {name for name in names if name.startswith(("utility/", "reference/"))}
-    single = {name for name in names if name.startswith(("privacy/", "health/", "time/")) and "<" not in name}
-    documented_names = {name + suffix for name in varying for suffix in suffixes} | single | {"utility/rmse"}
+    single = texts(names.CELL_METRICS)
     for run_id in folder.ids("cell"):
         recorded = set(folder.named("latest_metrics", run_id))
-        assert recorded <= documented_names, "document these in docs/records.md"
         summarised = {name.removesuffix("_median") for name in recorded if name.endswith("_median")}
         assert {"utility/mse", "utility/rmse", "utility/r2", "utility/excess_rmse", "reference/no_privacy/rmse"} <= summarised
         assert {name + suffix for name in summarised for suffix in suffixes} | {"utility/rmse"} == recorded - single
@@ -238,30 +221,23 @@ def test_every_metric_is_documented(folder: Folder, documented: dict[str, set[st
     assert steps == [(50,)]
 
 
-def test_every_name_in_a_cells_artifacts_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
-    names = documented["A cell's artifacts"]
+def test_a_cells_files_have_the_declared_columns_and_keys(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("cell")[0])
     columns = set(pyarrow.parquet.read_schema(home / "runs.parquet").names)
-    assert [name for name in columns if not known(name, names)] == []
+    assert [name for name in columns if not fits(name, texts(names.RUN_COLUMNS))] == []
     assert {"repeat", "fold", "seed", "n_train", "n_test", "status", "weight/intercept", "weight/education"} <= columns
     ledger = json.loads((home / "ledger.json").read_text())
-    assert set(ledger) == {"neighbours", "entries", "total", "leaks"} <= names
-    assert {f"entries.{name}" for name in ledger["entries"][0]} == {name for name in names if name.startswith("entries.")}
-    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
-    assert all(f"`{path.name}`" in page for path in home.iterdir())
+    keys = {*ledger, *(f"entries.{name}" for name in ledger["entries"][0])}
+    assert keys == texts(names.LEDGER_KEYS) - {"audit"}
+    assert {path.name for path in home.iterdir()} <= texts(names.CELL_FILES)
 
 
-def test_every_name_in_a_sweeps_artifacts_is_documented(folder: Folder, documented: dict[str, set[str]]) -> None:
+def test_a_sweeps_files_have_declared_names(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("sweep")[0])
     files = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
-    names = documented["A sweep"]
-    assert [name for name in files if not known(name, names)] == []
-    own = {path.stem for path in (home / "report").iterdir() if path.suffix in (".png", ".pdf", ".tex")}
-    assert own <= names, "document these in docs/records.md"
-    everything = set().union(*documented.values())
-    suffix = re.compile("_(median|mean|std|p20|p80|ci_low|ci_high)$")
-    for column in pandas.read_csv(home / "report" / "summary.csv"):
-        assert known(suffix.sub("", column), everything), column
+    assert [name for name in files if not fits(name, texts(names.SWEEP_FILES))] == []
+    stems = {path.stem for path in (home / "report").iterdir() if path.suffix in (".png", ".pdf", ".tex")}
+    assert stems <= texts(names.FIGURES) | texts(names.TABLES)
 
 
 def test_the_subcommands_print_and_write_nothing(tmp_path: Path) -> None:
@@ -352,11 +328,3 @@ def test_an_interruption_stops_everything_and_keeps_what_is_done(
     epsilons = [params["epsilon"] for params in done if params["mechanism"] == "fm"][:2]
     again = folder.run("-m", *LONG[:-1], "mechanism=fm", f"epsilon={','.join(epsilons)}")
     assert f"Cells: 0 run, {len(epsilons)} already recorded" in again.stdout
-
-
-def test_documentation_has_a_value_for_every_name() -> None:
-    """No row of a table is left blank."""
-    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
-    rows = [line.split("|") for line in io.StringIO(page) if line.startswith("| `")]
-    assert len(rows) > 50
-    assert all(len(row) == 4 and row[2].strip() for row in rows)
