@@ -47,15 +47,15 @@ def _claims(paper: str | None, file: str | None) -> list[Claim]:
             raise Refused(f"Give a paper or --claims, and not both. Got {paper!r} and --claims {file}.")
         return claims_in(file)
     known = papers_with_claims()
-    if paper is not None:
-        if paper not in known:
-            raise unknown("paper with claims", paper, known)
-        return claims_of(known[paper])
+    if paper is not None and paper not in known:
+        raise unknown("paper with claims", paper, known)
     claims = []
-    for name, candidate in known.items():
+    for name in [paper] if paper is not None else known:
         try:
-            claims += claims_of(candidate)
+            claims += claims_of(known[name])
         except Refused as refusal:
+            if paper is not None:
+                raise
             click.echo(f"The claims of the paper {name!r} are left out: {refusal}", err=True)
     return claims
 

@@ -12,7 +12,7 @@ from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks.catalog import CHECKS
 from dpbench.experiments.checks.check import Check
-from dpbench.experiments.papers import papers, preset_configs, preset_fault, read_mapping
+from dpbench.experiments.papers import papers, preset_configs, read_mapping, read_presets
 
 NEWEST = ""
 """The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""
@@ -75,9 +75,8 @@ def claims_in(path: str) -> list[Claim]:
 
 def paper_fault(paper: Paper) -> str:
     """Return what is wrong with the files of a paper in one sentence, or an empty text."""
-    if fault := preset_fault(paper):
-        return fault
     try:
+        read_presets(paper)
         claims_of(paper)
     except Refused as refusal:
         return str(refusal)
@@ -90,11 +89,8 @@ def _claims(paper: str, title: str, content: dict[str, Any]) -> list[Claim]:
     for key in content:
         if key != "claims":
             raise unknown(f"key of the claims of {paper}", str(key), ("title", "claims"))
-    return [_claim(paper, title, options) for options in content["claims"]]
-
-
-def _claim(paper: str, title: str, options: Any) -> Claim:
-    if not isinstance(options, dict):
-        raise Refused(f"A claim of {paper} must be a mapping with says, check and more. Got {options!r} instead.")
-    refuse_unknown_options(Claim, options, f"a claim of {paper}")
-    return Claim(**{**options, "paper": paper, "title": title})
+    for options in content["claims"]:
+        if not isinstance(options, dict):
+            raise Refused(f"A claim of {paper} must be a mapping with says, check and more. Got {options!r} instead.")
+        refuse_unknown_options(Claim, options, f"a claim of {paper}")
+    return [Claim(**{**options, "paper": paper, "title": title}) for options in content["claims"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +31,14 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return Command(tmp_path, capsys)
 
 
+PAPER = """
+    from pathlib import Path
+    from dpbench import Paper, hookimpl
+
+    @hookimpl
+    def dpbench_papers():
+        return [Paper("mine", "Mine 2020", Path(__file__).parent)]
+"""
 MINE = """
 title: Mine
 claims:
@@ -54,6 +63,17 @@ class TestCommand:
         code, out, err = command.run("--uri", "nowhere://x")
         assert (code, out) == (2, "")
         assert err.count("\n") == 1
+
+    def test_a_paper_with_wrong_claims_is_left_out_unless_it_is_asked_for(
+        self, command: Command, drop_in: Callable[[str], None], tmp_path: Path
+    ) -> None:
+        drop_in(PAPER)
+        (tmp_path / "claims.yaml").write_text("claims: [{say: x}]", encoding="utf-8")
+        code, out, err = command.run()
+        assert (code, "Park and Welling" in out) == (0, True)
+        assert "The claims of the paper 'mine' are left out: There is no option of a claim of mine named 'say'." in err
+        code, out, err = command.run("mine")
+        assert (code, out, err.count("\n")) == (2, "", 1)
 
     def test_an_empty_experiment_is_no_error(self, command: Command) -> None:
         open_store("sqlite:///mlflow.db").close()
