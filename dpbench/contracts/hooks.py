@@ -1,6 +1,7 @@
 """The hooks of dpbench, and the marker that a plugin's functions carry.
 
-A plugin is a module with one or more of these functions. Each returns component *classes*, or papers::
+A plugin is a module with one or more of these functions. Each returns a list: component *classes*, or metrics or papers as
+objects::
 
     from dpbench import Mechanism, hookimpl
 
@@ -8,7 +9,7 @@ A plugin is a module with one or more of these functions. Each returns component
     def dpbench_mechanisms():
         return [MyMechanism]
 
-The module is announced in the distribution's metadata, in the entry-point group ``dpbench``::
+The distribution's metadata announces the module, in the entry-point group ``dpbench``::
 
     [project.entry-points.dpbench]
     my_mechanism = "my_package.my_mechanism"

@@ -1,4 +1,4 @@
-"""What plugins can offer: components of several kinds, and papers; with the hook of each, and the contract it keeps."""
+"""What plugins can offer: several kinds of components, metrics and papers, each with its hook and its contract."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of offer: the hook that collects it and the contract it keeps."""
+    """A kind of offer: the hook that returns it, and the class that it must be derived from or be an instance of."""
 
     hook: str
-    home: str
+    module: str
     contract: str
 
     def load(self) -> type[Any]:
-        """The contract's class, imported now."""
-        contract = getattr(importlib.import_module(self.home), self.contract)
+        """Import the contract and return its class."""
+        contract = getattr(importlib.import_module(self.module), self.contract)
         assert isinstance(contract, type)
         return contract
 
