@@ -91,7 +91,8 @@ def build(kind: str, name: str, **options: Any) -> Any:
 
 
 def run_audit(mechanism: Any, model: Any, geometry: Any, epsilon: float = 1.0, **settings: Any) -> Audit:
-    return audit(mechanism, model, Budget(epsilon, 1e-6, mechanism.counted()), geometry, AuditSettings(**settings))
+    budget = Budget(epsilon, 1e-6, mechanism.counted())
+    return audit(AuditSubject(mechanism, model, budget, geometry, AuditSettings(**settings)))
 
 
 # -- the sections ----------------------------------------------------------------------------------------------------

@@ -58,10 +58,11 @@ def epsilon_lower_bound(
     runs, bound, event = scores.values.shape[1], 0.0, "nothing moved"
     if scores.names:
         half = runs // 2
-        best = _best_event(scores.values[:, :half], claim, false_alarm)
-        other, likely = best.counts(scores.values[:, half:])
-        bound = max(float(_lower_bounds(likely, other, runs - half, claim, false_alarm)), 0.0)
-        event = f"{scores.names[best.score]} {'>' if best.above else '<='} {best.threshold:.4g}"
+        score, threshold, above, likely = _best_event(scores.values[:, :half], claim, false_alarm)
+        values = scores.values[:, half:, score]
+        counts = (values > threshold if above else values <= threshold).sum(axis=1)
+        bound = max(float(_lower_bounds(counts[likely], counts[1 - likely], runs - half, claim, false_alarm)), 0.0)
+        event = f"{scores.names[score]} {'>' if above else '<='} {threshold:.4g}"
     mu = None if claim.mu is None else bound
     epsilon = bound if mu is None else epsilon_of_gdp(mu, claim.delta)
     return EpsilonLowerBound(output, pair, event, runs, 1 - false_alarm, epsilon, mu, claim)
@@ -79,25 +80,8 @@ def clopper_pearson_lower(count: np.ndarray | int, runs: int, tail: float) -> np
     return np.where(count <= 0, 0.0, special.betaincinv(np.maximum(count, 1), runs - count + 1, tail))
 
 
-@dataclass(frozen=True)
-class _Event:
-    """A score above a threshold, or at most the threshold."""
-
-    score: int
-    threshold: float
-    above: bool
-    likely: int
-    """The table on which the event occurs more often."""
-
-    def counts(self, values: np.ndarray) -> tuple[int, int]:
-        """Return how often it occurs on the other table and on the likely one."""
-        score = values[:, :, self.score]
-        counts = (score > self.threshold if self.above else score <= self.threshold).sum(axis=1)
-        return int(counts[1 - self.likely]), int(counts[self.likely])
-
-
-def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -> _Event:
-    """Choose the event with the largest bound."""
+def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -> tuple[int, float, bool, int]:
+    """Choose the event with the largest bound: its score, threshold and side, and the table on which it is likely."""
     _, runs, scores = values.shape
     ranks = _ranks(2 * runs)
     # Among thousands of events a rare one looks good by chance: the bounds must hold for all of them together.
@@ -113,7 +97,7 @@ def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -
         [_lower_bounds(counts[likely], counts[1 - likely], runs, claim, false_alarm) for likely in (1, 0)], axis=2
     )  # (scores, sides, directions, thresholds)
     score, side, direction, rank = (int(at) for at in np.unravel_index(bounds.argmax(), bounds.shape))
-    return _Event(score, float(thresholds[score, rank]), side == 0, 1 - direction)
+    return score, float(thresholds[score, rank]), side == 0, 1 - direction
 
 
 def _lower_bounds(

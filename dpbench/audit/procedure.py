@@ -12,14 +12,10 @@ from dpbench.audit.noise_goodness_of_fit import NoiseTest, check_answer_noise
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import Replays, audit_replays, replay
 from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
-from dpbench.audit.settings import AuditSettings
 from dpbench.audit.subject import AuditSubject, ClaimedPrivacy, exact_cost
 from dpbench.base.errors import Refused
-from dpbench.contracts.mechanism import Mechanism
-from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
-from dpbench.privacy.ledger import Budget
 from dpbench.privacy.replay import Violation
 
 
@@ -48,28 +44,27 @@ class Audit:
         return max((bound.epsilon for bound in self.lower_bounds), default=None)
 
 
-def audit(mechanism: Mechanism, model: Model, budget: Budget, geometry: Geometry, settings: AuditSettings | None = None) -> Audit:
+def audit(subject: AuditSubject) -> Audit:
     """Audit a mechanism's claim on a geometry. A mechanism that claims no privacy is refused."""
-    settings = settings or AuditSettings()
-    subject = AuditSubject(mechanism, model, budget, geometry, settings)
+    settings = subject.settings
     example = subject.tape_fit()
     claim = ClaimedPrivacy.of_fit(example)
     if not example.ledger.total.private:
-        raise Refused(f"{mechanism.name} claims no privacy: there is nothing to audit.")
+        raise Refused(f"{subject.mechanism.name} claims no privacy: there is nothing to audit.")
     replays, pairs = audit_replays(subject, example.tape or [])
     tests: list[NoiseTest] = []
     bounds: list[EpsilonLowerBound] = []
     if not replays.violation and settings.level != "replay":
-        pairs = join(ones_to_zeros(geometry), pairs)
+        pairs = join(ones_to_zeros(subject.geometry), pairs)
         try:
             for number in range(settings.pairs):
-                subject = replace(subject, pair=number)
-                tests_of_pair, bounds_of_pair = audit_pair(subject, pairs.take(np.array([number])), claim)
+                tables = pairs.take(np.array([number]))
+                tests_of_pair, bounds_of_pair = audit_pair(replace(subject, pair=number), tables, claim)
                 tests += tests_of_pair
                 bounds += bounds_of_pair
         except Violation as violation:
             replays = replace(replays, violation=str(violation))
-    return Audit(geometry, claim, replays, tuple(tests), tuple(bounds))
+    return Audit(subject.geometry, claim, replays, tuple(tests), tuple(bounds))
 
 
 def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tuple[list[NoiseTest], list[EpsilonLowerBound]]:
@@ -84,9 +79,9 @@ def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tup
     tests: list[NoiseTest] = []
     bounds: list[EpsilonLowerBound] = []
     if settings.level != "release":
-        transcript = replay(subject, WholeSample(first), WholeSample(second))
-        share = false_alarm / max(len(transcript.answers), 1)
-        for repeats in repeat_answers(transcript.answers, subject, (first, second), settings.runs):
+        transcript, _ = replay(subject, WholeSample(first), WholeSample(second))
+        share = false_alarm / max(len(transcript), 1)
+        for repeats in repeat_answers(transcript, subject, (first, second), settings.runs):
             tests += check_answer_noise(repeats, share, settings.seed)
             answer_claim = ClaimedPrivacy.of([exact_cost(repeats.answer)], subject.budget.delta)
             bounds.append(epsilon_lower_bound(answer_scores(repeats), answer_claim, share, repeats.answer.query, origin))

@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 
 from dpbench.accounting.costs import Nothing
-from dpbench.audit.subject import AuditSubject
+from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.data.bins import BinCounts
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Call, Curator
 from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.query import Query
-
-Answers = tuple[Answer, Answer]
-"""One answer on either table."""
 
 MAX_SCANNED_BINS = 30_000_000
 """Bins of scanned histograms that are drawn on each table. Larger histograms are scanned in fewer runs."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpbench.accounting.costs import Nothing
 from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, worst_pairs, zero_rows
-from dpbench.audit.subject import AuditSubject
+from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.base.errors import Refused
 from dpbench.contracts.fit import Fit
 from dpbench.data.samples import Sample, WholeSample
@@ -23,16 +23,6 @@ from dpbench.privacy.replay import FLOW, ReplayCurator, Violation
 
 SINGLE_REPLAYS = 5
 """Pairs that are also replayed alone."""
-
-
-@dataclass(frozen=True)
-class Transcript:
-    """A fit and its replay on the neighbours: the same calls."""
-
-    answers: tuple[tuple[Answer, Answer], ...]
-    """The answer to each call, with the exact answer of either sample."""
-    ratios: tuple[float, ...]
-    """How far each answer moved, in units of the declared bound."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +50,18 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     try:
         for make_rows, index in product((common_rows, zero_rows), (np.arange(pairs.first.n), *alone[:, None])):
             first, second = pairs.take(index).tables(make_rows(geometry, subject.settings.rows - 1))
-            ratio = max([ratio, *replay(subject, WholeSample(*first), WholeSample(*second)).ratios])
+            _, ratios = replay(subject, WholeSample(*first), WholeSample(*second))
+            ratio = max([ratio, *ratios])
     except Violation as error:
         violation = str(error)
     return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation), pairs
 
 
-def replay(subject: AuditSubject, first: Sample, second: Sample) -> Transcript:
-    """Fit on one sample and replay the fit on the other; raise :class:`Violation` where they differ by more than is declared."""
+def replay(subject: AuditSubject, first: Sample, second: Sample) -> tuple[list[Answers], list[float]]:
+    """Fit on one sample and replay the fit on the other; raise :class:`Violation` where they differ by more than is declared.
+
+    Return the answer to each call on either sample, and how far it moved in units of the declared bound.
+    """
     curator = subject.taping_curator(first)
     fit = _fit(subject, curator)
     replaying = ReplayCurator(second, subject.draws("replay", first.runs), subject.budget, curator.tape or [])
@@ -79,7 +73,7 @@ def replay(subject: AuditSubject, first: Sample, second: Sample) -> Transcript:
         raise Violation("With the same answers the neighbour's weights are others: they depend on more than the answers.")
     if first.runs == 1:
         _check_ledger(curator)
-    return Transcript(tuple(zip(curator.tape or [], replaying.tape, strict=True)), tuple(replaying.ratios))
+    return list(zip(curator.tape or [], replaying.tape, strict=True)), replaying.ratios
 
 
 def _fit(subject: AuditSubject, curator: Curator) -> Fit:

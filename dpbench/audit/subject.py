@@ -26,9 +26,13 @@ BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""
 
 
+Answers = tuple[Answer, Answer]
+"""The answers to one call on two neighbouring tables. Their noisy values are the same."""
+
+
 @dataclass(frozen=True)
 class AuditSubject:
-    """What is audited: a mechanism on a model with a budget, on made-up tables of a geometry."""
+    """What is audited and how: a mechanism on a model with a budget, on made-up tables of a geometry."""
 
     mechanism: Mechanism
     model: Model

@@ -188,8 +188,9 @@ class UnitRunner:
         if cell.audit.level == "none" or 0 not in self.repeats or not fitted.ledger.total.private:
             return None
         from dpbench.audit.procedure import audit
+        from dpbench.audit.subject import AuditSubject
 
-        return audit(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit)
+        return audit(AuditSubject(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit))
 
 
 last_runner: OneEntryCache[UnitRunner] = OneEntryCache()

@@ -17,6 +17,7 @@ from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.procedure import Audit, audit
 from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.audit.settings import AuditSettings
+from dpbench.audit.subject import AuditSubject
 from dpbench.base.one_thread import one_thread
 from dpbench.privacy.curator import Answer, Call
 from dpbench.privacy.ledger import Budget
@@ -79,6 +80,7 @@ def audited(make: Callable[..., Any]) -> Callable[..., Audit | None]:
         if mechanism.unsupported(component, geometry):
             return None
         with one_thread():
-            return audit(mechanism, component, Budget(epsilon, 1e-6, mechanism.counted()), geometry, AuditSettings(**settings))
+            budget = Budget(epsilon, 1e-6, mechanism.counted())
+            return audit(AuditSubject(mechanism, component, budget, geometry, AuditSettings(**settings)))
 
     return run

@@ -127,13 +127,11 @@ def test_a_p_value_is_a_violation_strictly_below_the_false_alarm() -> None:
     assert check_noise(unit_noise(Laplace()), draws, np.nextafter(p_value, 1), generator).violation
 
 
-def test_a_law_that_is_not_known_is_refused_alone_and_left_out_of_an_audit(repeats) -> None:
+def test_a_law_that_is_not_known_is_left_out(repeats) -> None:
     class Cauchy(Laplace):
         name = "cauchy"
 
     noise = unit_noise(Cauchy())
-    with pytest.raises(ValueError, match="no reference for noise of the law 'cauchy'"):
-        check_noise(noise, np.zeros((3, 1)), 0.01, np.random.default_rng(0))
     assert check_answer_noise(repeats(np.zeros((2, 3, 1)), np.zeros((2, 1)), noise), 0.01, 0) == []
 
 

@@ -47,8 +47,8 @@ def repeated(make):
         geometry = example_geometry(model, 1)
         subject = AuditSubject(Asking(ask), model, Budget(100.0, 1e-6, "pure"), geometry, AuditSettings())
         (first,), (second,) = ones_to_zeros(geometry).tables(common_rows(geometry, 7))
-        transcript = replay(subject, WholeSample(first), WholeSample(second))
-        return list(repeat_answers(transcript.answers, subject, (first, second), runs))
+        transcript, _ = replay(subject, WholeSample(first), WholeSample(second))
+        return list(repeat_answers(transcript, subject, (first, second), runs))
 
     return run
 

@@ -99,7 +99,8 @@ def test_a_penalty_that_is_chosen_on_the_rows_is_seen(make) -> None:
     """A declared leak: a replay shows what it leaks."""
     model = make("model", "ridge", penalty="cv")
     settings = AuditSettings(level="replay", rows=3)
-    outcome = audit(make("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), example_geometry(model, 2), settings)
+    geometry = example_geometry(model, 2)
+    outcome = audit(AuditSubject(make("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), geometry, settings))
     assert any("weights are others" in line for line in outcome.violations)
 
 
@@ -119,5 +120,5 @@ def test_the_worst_pair_comes_first_and_its_move_is_the_reported_one(make) -> No
     assert (replays.pairs, replays.calls, replays.origin) == (len(pairs.origin), 1, "local search")
     assert replays.violation == ""
     first, second = pairs.take(np.array([0])).tables(common_rows(subject.geometry, subject.settings.rows - 1))
-    (ratio,) = replay(subject, WholeSample(*first), WholeSample(*second)).ratios
+    _, (ratio,) = replay(subject, WholeSample(*first), WholeSample(*second))
     assert ratio == pytest.approx(replays.ratio, rel=1e-9)
