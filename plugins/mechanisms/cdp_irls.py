@@ -50,8 +50,9 @@ class ConcentratedIRLS(Mechanism):
     Errata: the note's Wishart noise (``variant=published``) is positive definite, so it cannot hide a decrease of B. The
     density ratio of equations 8 to 11 holds only where both densities are positive. A neighbour's answer is impossible with
     probability 1 - exp(-ε') in any dimension, so δ is at least that in each of the J releases. There are two more errors. ε' =
-    √(ε/J) drops the positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5); to use that
-    ε'-DP implies ε'²/2-zCDP would correct this. And the Gaussian A (equation 5) is not ε'-DP, which that theorem needs.
+    √(ε/J) drops the positive end of a series (Dwork and Rothblum's Theorem 3.5 gives μ = 1.12, not 0.9, at J = 5); composing
+    ε'²/2-zCDP instead, which ε'-DP implies, would be correct. And the Gaussian A (equation 5) is not ε'-DP, which that theorem
+    needs.
 
     The eigenvalues of B~ are raised to the size of the noise, 2σ√(D/2). With ``variant=published``, ``composition`` determines
     how ε' follows from ε (the curves of the note's figure 1; ``advanced`` adds more noise than ``conventional`` while J <

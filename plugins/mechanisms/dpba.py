@@ -40,7 +40,7 @@ class BudgetAllocation(Mechanism):
     Errata: the paper's own α = β f1/(f1² + f2) at β = max(f1, f2) leaves almost nothing for the linear coefficients (α = 0.9996
     at D = 13: they get 290 times the noise of FM; logistic: α = 0.027 up to D = 12 and 0.979 from 13 on). Its figures cannot
     have used this α; it is available as ``alpha=paper``. The else-branch prints no β; this code uses the mirror image of the
-    first branch. Algorithm 1 sets h without its minus sign, so a literal reading fits -w. To choose ε₁ by the error of the fit,
+    first branch. Algorithm 1 sets h without its minus sign, so a literal reading fits -w. Choosing ε₁ by the error of the fit,
     as figures 3 and 4 suggest, would need a budget of its own.
     """
 

@@ -39,11 +39,11 @@ class FunctionalMechanism(Mechanism):
     Reference: Zhang et al. 2012, "Functional mechanism: regression analysis under differential privacy", PVLDB 5(11),
     Algorithm 1; Dandekar et al. 2018, "Differential privacy for regularised linear regression", DEXA.
 
-    Errata: the published Δ is valid, and larger than necessary: about twice in the box (logistic: three times), fourteen times
-    in the ball at D = 13. ``sensitivity=tight`` is the supremum. Dandekar et al. call ``repair=none ridge=0`` unstable (section
-    5.4): if the noisy objective has no minimum, the result of a convex solver is arbitrary. Here such a run gets the least
-    value within ‖w‖ <= ``radius`` and counts in ``health/diverged``. They doubt whether making M symmetric, trimming, and an
-    inexact solver are free of privacy cost. All three are post-processing, so they are.
+    Errata: the published Δ is valid but too large: about two times in the box (logistic: three times) and fourteen times in the
+    ball at D = 13. ``sensitivity=tight`` is the supremum. Dandekar et al. call ``repair=none ridge=0`` unstable (section 5.4):
+    if the noisy objective has no minimum, the result of a convex solver is arbitrary. Here such a run gets the least value
+    within ‖w‖ <= ``radius`` and counts in ``health/diverged``. They doubt whether making M symmetric, trimming and an inexact
+    solver are free of privacy cost; all three are, as post-processing.
     """
 
     name: ClassVar[str] = "fm"
