@@ -101,56 +101,52 @@ class WholeSample(Sample):
         return self._tables[self._table_of_run[run]]
 
 
-class _OneRun(Sample):
-    """One run of another sample."""
+class _View(Sample):
+    """Runs of another sample."""
 
-    runs = 1
-
-    def __init__(self, sample: Sample, run: int) -> None:
+    def __init__(self, sample: Sample, runs: slice, geometry: Geometry) -> None:
         self._sample = sample
-        self._run = slice(run, run + 1)
-        self.geometry = sample.geometry
+        self._runs = runs
+        self.runs = len(range(sample.runs)[runs])
+        self.geometry = geometry
 
     @property
     def n(self) -> np.ndarray:
-        return self._sample.n[self._run]
+        return self._sample.n[self._runs]
 
     @property
     def half_range(self) -> np.ndarray:
-        return self._sample.half_range[self._run]
+        return self._sample.half_range[self._runs]
+
+
+class _OneRun(_View):
+    """One run of another sample."""
+
+    def __init__(self, sample: Sample, run: int) -> None:
+        super().__init__(sample, slice(run, run + 1), sample.geometry)
 
     @property
     def moments(self) -> Moments:
-        return Moments(self._sample.moments.gram[self._run], self.geometry)
+        return Moments(self._sample.moments.gram[self._runs], self.geometry)
 
     def sums(self, query: Summand) -> np.ndarray:
         # a state belongs to this run alone, so the sums of the whole sample would not fit it
-        return self._sample.sums(query)[self._run] if query.state is None else super().sums(query)
+        return self._sample.sums(query)[self._runs] if query.state is None else super().sums(query)
 
     def rows(self, run: int) -> Rows:
-        return self._sample.rows(self._run.start)
+        return self._sample.rows(self._runs.start)
 
     def bins(self, binning: Binning, run: int) -> np.ndarray:
-        return self._sample.bins(binning, self._run.start)
+        return self._sample.bins(binning, self._runs.start)
 
 
-class _Narrow(Sample):
+class _Narrow(_View):
     """Another sample without some of its columns."""
 
     def __init__(self, sample: Sample, attributes: Collection[str]) -> None:
-        self._sample = sample
+        super().__init__(sample, slice(None), sample.geometry.without(attributes))
         remaining = [1 + index for index in sample.geometry.columns_without(attributes)]
         self._columns = np.array([0, *remaining, sample.geometry.features + 1])
-        self.geometry = sample.geometry.without(attributes)
-        self.runs = sample.runs
-
-    @property
-    def n(self) -> np.ndarray:
-        return self._sample.n
-
-    @property
-    def half_range(self) -> np.ndarray:
-        return self._sample.half_range
 
     @property
     def moments(self) -> Moments:

@@ -67,7 +67,7 @@ def store_checksum(folder: Path, name: str, checksum: str) -> None:
     checksums = {**stored_checksums(folder), name: checksum}
     with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
         file.write("".join(f"{value}  {key}\n" for key, value in sorted(checksums.items())))
-    os.replace(file.name, folder / CHECKSUMS)  # at once, so that nobody reads half a file
+    os.replace(file.name, folder / CHECKSUMS)  # atomic, so that no process reads half a file
 
 
 def verify_checksum(path: Path, command: str) -> str:

@@ -104,14 +104,9 @@ class Csv(File):
             raise Refused(f"{self.label} is empty.")
         others = [delimiter for delimiter in DELIMITERS if delimiter != self._delimiter and delimiter in header[0]]
         if len(header) == 1 and others:
-            raise Refused(
-                f"{self.label} has a single column when it is split at {self._delimiter!r}, but its first row contains "
-                f"{others[0]!r}: set dataset.delimiter."
-            )
+            raise Refused(f"{self.label} has no {self._delimiter!r} in its first row, but {others[0]!r}: set dataset.delimiter.")
         if any(is_number(name) or not name.strip() for name in header):
-            raise Refused(
-                f"The first row of {self.label} must hold the names of all columns. Got an empty name or a number instead."
-            )
+            raise Refused(f"The first row of {self.label} must name every column. Got an empty name or a number instead.")
         return tuple(name.strip() for name in header)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
@@ -124,20 +119,15 @@ class Csv(File):
             broken.append(row)
             return "skip"
 
-        options = {
-            "read_options": reader.ReadOptions(
-                use_threads=False, block_size=BLOCK_BYTES, column_names=list(self.names), skip_rows=1
-            ),
-            "parse_options": reader.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip, ignore_empty_lines=True
-            ),
-            "convert_options": reader.ConvertOptions(
-                include_columns=list(names), column_types={name: pyarrow.string() for name in names}, strings_can_be_null=False
-            ),
-        }
+        types = {name: pyarrow.string() for name in names}
+        read = reader.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=list(self.names), skip_rows=1)
+        parse = reader.ParseOptions(
+            delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip, ignore_empty_lines=True
+        )
+        convert = reader.ConvertOptions(include_columns=list(names), column_types=types, strings_can_be_null=False)
         with self._readable(), self._open_stream() as stream:
             try:
-                batches = reader.open_csv(stream, **options)
+                batches = reader.open_csv(stream, read, parse, convert)
             except pyarrow.ArrowInvalid as error:
                 if "Empty CSV" in str(error) or "Could not skip" in str(error):  # the file has a header only
                     return

@@ -125,7 +125,7 @@ def test_an_odd_name_or_delimiter_survives_the_draft(folder: Path, capsys: Captu
         (["describe", "no.csv"], "There is no file 'no.csv'."),
         (["describe", "semi.csv"], "set dataset.delimiter"),
         (["describe", "torn.csv.gz"], "torn.csv.gz cannot be read"),
-        (["describe", "rows.csv"], "must hold the names of all columns"),
+        (["describe", "rows.csv"], "must name every column"),
         (["describe", "good.csv", "--out", "no/where.yaml"], "cannot be written"),
         (["describe", "good.csv", "--delimiter", "ab"], "must be one character"),
         (["describe"], "Missing argument"),
