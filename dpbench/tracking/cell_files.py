@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.names import CONFIG_FILE, CURVES_FILE, LEDGER_FILE, RUNS_FILE
 from dpbench.tracking.store import artifact_path
+
+Content = TypeVar("Content")
 
 
 def write_cell_files(record: CellRecord, folder: Path) -> None:
@@ -47,26 +49,24 @@ class StoredDetail:
     def config(self) -> Mapping[str, Any]:
         import yaml
 
-        path = self._path(CONFIG_FILE)
-        return dict(yaml.safe_load(path.read_text(encoding="utf-8"))) if path else {}
+        return self._read(CONFIG_FILE, lambda path: dict(yaml.safe_load(path.read_text(encoding="utf-8"))))
 
     @cached_property
     def ledger(self) -> Mapping[str, Any]:
-        path = self._path(LEDGER_FILE)
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path else {}
+        return self._read(LEDGER_FILE, lambda path: dict(json.loads(path.read_text(encoding="utf-8"))))
 
     @cached_property
     def runs(self) -> Mapping[str, np.ndarray]:
-        path = self._path(RUNS_FILE)
-        return _read_table(path) if path else {}
+        return self._read(RUNS_FILE, _read_table)
 
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        path = self._path(CURVES_FILE)
-        return read_curves(path) if path else {}
+        return self._read(CURVES_FILE, read_curves)
 
-    def _path(self, name: str) -> Path | None:
-        return artifact_path(self.store_uri, self.artifact_uri, name)
+    def _read(self, name: str, reader: Callable[[Path], dict[str, Content]]) -> Mapping[str, Content]:
+        """Return the content of a file, or nothing if the cell has no such file."""
+        path = artifact_path(self.store_uri, self.artifact_uri, name)
+        return reader(path) if path else {}
 
 
 def read_curves(path: Path) -> dict[str, dict[str, np.ndarray]]:

@@ -158,21 +158,13 @@ def _create_sqlite(path: Path) -> None:
             store: Any = SqlAlchemyStore  # MLflow has no type annotations for it
             store(f"sqlite:///{created}", (path.parent / ARTIFACT_FOLDER).as_uri()).engine.dispose()
             shutil.copyfile(created, neighbour)
-        with suppress(FileExistsError):
-            _link(neighbour, path)
+        try:
+            os.link(neighbour, path)
+        except OSError:  # the name exists, or the file system has no links
+            if not path.exists():
+                os.replace(neighbour, path)
     finally:
         neighbour.unlink(missing_ok=True)
-
-
-def _link(source: Path, target: Path) -> None:
-    """Give a file a second name unless the name exists; on a file system without links, rename the file."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:
-        if not target.exists():
-            os.replace(source, target)
 
 
 def _check_schema(versions: list[str], uri: str) -> None:

@@ -97,14 +97,14 @@ def newest_sweep(store: Store) -> str | None:
 
 def _free_port(first: int) -> int:
     """Return the first free port from this one on."""
-    ports = range(first, min(first + PORT_ATTEMPTS, 65536))
-    for port in ports:
+    last = min(first + PORT_ATTEMPTS, 65536) - 1
+    for port in range(first, last + 1):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with suppress(OSError):
                 probe.bind((HOST, port))
                 return port
-    raise Refused(f"None of the ports {first} to {ports[-1]} of {HOST} is free. Choose another with --port.")
+    raise Refused(f"None of the ports {first} to {last} of {HOST} is free. Choose another with --port.")
 
 
 def _start(uri: str, address: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:

@@ -142,3 +142,10 @@ def test_a_script_needs_no_guard_for_workers(empty: Any) -> None:
     assert result.stdout == "begun\nrun run\n"
     assert "Traceback" not in result.stderr
     assert Path(empty.folder, "mlflow.db").exists() is False
+
+
+def test_a_frame_has_no_column_of_bookkeeping() -> None:
+    frame = dpbench.sweep(
+        {"splits.repeats": 2, "dataset.sample_n": 400}, record=False, mechanism="fm", dataset="wine", epsilon=1.0
+    )
+    assert not {"run_id", "primary", "detail"} & set(frame)

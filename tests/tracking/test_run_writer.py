@@ -66,17 +66,6 @@ def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(store: Store, wr
     np.testing.assert_array_equal(np.stack(list(runs["weights"])), record.detail.runs["weights"])
 
 
-def test_numbers_that_json_does_not_know_become_null(store: Store, writer: Writer, make_record: MakeRecord) -> None:
-    ledger = {
-        "total": {"epsilon": float("inf"), "delta": np.float64(0.5)},
-        "sound": np.bool_(True),
-        "scale": np.array([1.0, np.nan]),
-    }
-    folder = artifacts(store.client.get_run(writer.write(make_record(ledger=ledger), None)))
-    written = json.loads((folder / "ledger.json").read_text())
-    assert written == {"total": {"epsilon": None, "delta": 0.5}, "sound": True, "scale": [1.0, None]}
-
-
 def test_a_failed_cell_carries_its_error_and_no_metric(store: Store, writer: Writer, make_failure: MakeRecord) -> None:
     run = store.client.get_run(writer.write(make_failure(error="LinAlgError: singular"), None))
     assert run.info.status == "FAILED"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dpbench
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
-from dpbench.tracking.cell_files import read_curves, write_cell_files
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_reader import preset_sweeps, read_sweep
 
@@ -119,18 +119,17 @@ def test_a_sweep_that_is_asked_for_again_is_the_newest_again(store: Store, uri: 
     assert read_sweep(store).run_id == first
 
 
-def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
-    from dpbench.records.cell_record import CellRecord, DetailInMemory
-
-    x = np.linspace(0, 1, 5)
-    curves = {"utility/roc": {"x": x}, "reference/no_privacy/roc": {"x": x, "mean": x**2}}
-    write_cell_files(CellRecord("run", {}, detail=DetailInMemory(curves=curves)), tmp_path)
-    read = read_curves(tmp_path / "curves.parquet")
-    assert list(read) == list(curves)
-    assert list(read["utility/roc"]) == ["x"]
-    np.testing.assert_array_equal(read["reference/no_privacy/roc"]["mean"], x**2)
+def test_a_refusal_lists_at_most_ten_sweeps(database: Path) -> None:
+    with open_store(f"sqlite:///{database}", "eleven sweeps") as store, Writer(store) as writer:
+        for number in range(11):
+            writer.close_sweep(writer.open_sweep(f"s{number}", "a sweep", SweepRecord((), "command"), ""), "FINISHED", "")
+        with pytest.raises(Refused, match=r"Known: (\w{32}, ){9}\w{32} and 1 more\.$"):
+            read_sweep(store, "zhang2012/fig66")
 
 
-def test_a_frame_of_the_api_has_no_column_of_bookkeeping() -> None:
-    frame = dpbench.sweep({**FIXED}, record=False, mechanism="fm", dataset="wine", epsilon=1.0)
-    assert not {"run_id", "primary", "detail"} & set(frame)
+@pytest.mark.parametrize(
+    ("length", "words"), [(5, "A run id needs at least its first 6 characters"), (6, "no finished sweep '.{6}'. K")]
+)
+def test_a_prefix_of_five_characters_names_no_sweep(length: int, words: str, store: Store) -> None:
+    with pytest.raises(Refused, match=words):
+        read_sweep(store, "z" * length)
