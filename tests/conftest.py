@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -20,8 +21,23 @@ from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.replay import ReplayCurator
+from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
+
+# tests are imported by their paths, so a module that they share is loaded under a name of its own
+spec = importlib.util.spec_from_file_location("cell_factory", Path(__file__).with_name("cell_factory.py"))
+assert spec is not None
+assert spec.loader is not None
+sys.modules["cell_factory"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["cell_factory"])
+
+
+@pytest.fixture(scope="session")
+def make_cell() -> Callable[..., CellRecord]:
+    """The record of a cell with this mechanism and error; see cell_factory.py."""
+    factory: Callable[..., CellRecord] = sys.modules["cell_factory"].make_cell
+    return factory
 
 
 @pytest.fixture

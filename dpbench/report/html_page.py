@@ -20,7 +20,7 @@ from dpbench.report.question import question
 from dpbench.report.release_price import HEADING
 from dpbench.report.statistics.paired import Comparison
 from dpbench.report.summary import SweepSummary
-from dpbench.report.tables import attack_columns
+from dpbench.report.tables import attack_columns, is_control
 from dpbench.report.text_table import MISSING, TextTable, shown
 from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, health_sentences, warnings
 from dpbench.report.wording import group_by, listed, number, p_value_text, plural
@@ -52,29 +52,26 @@ REFERENCES = {"no_privacy": "the fit without privacy", "mean_predictor": "always
 
 def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[CaptionedFigure], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
-    done, details = summary.done, summary.detailed_answer
+    sweep, done, details = summary.sweep, summary.done, summary.detailed_answer
     text: str = _template().render(
-        title=page_title(summary.sweep),
-        version=__version__,
-        sweep=summary.sweep,
+        summary=summary,
+        sweep=sweep,
         done=done,
-        controls=any(metric.startswith("attack/control/") for metric in attack_columns(done).values()),
-        banners=_banners(summary.sweep),
-        question=question(summary.sweep),
-        heading=_answer_heading(summary.sweep),
-        short_answer=summary.short_answer,
+        title=page_title(sweep),
+        version=__version__,
+        banners=_banners(sweep),
+        question=question(sweep),
+        heading=_answer_heading(sweep),
         details=details if len(details) <= MAX_SENTENCES else [],
-        details_hidden=len(details) > MAX_SENTENCES,
         standings=standings(done),
         errors_are_private=ERRORS_ARE_PRIVATE,
-        boards=[_board(board) for board in summary.boards[:MAX_BOARDS]],
-        hidden_boards=max(0, len(summary.boards) - MAX_BOARDS),
-        figures=[_figure(figure, folder) for figure in figures],
-        tables={table.name: table for table in tables if table.name in SECTIONS},
-        sections=SECTIONS,
-        max_rows=MAX_ROWS,
         price_heading=HEADING,
-        price=summary.price.paragraph if summary.price else "",
+        boards=[_board(board) for board in summary.boards[:MAX_BOARDS]],
+        figures=[_figure(figure, folder) for figure in figures],
+        tables={table.name: table for table in tables},
+        sections=SECTIONS,
+        controls=any(map(is_control, attack_columns(sweep, done).values())),
+        max_rows=MAX_ROWS,
         remarks=health_sentences(done),
         facts=_facts(done),
         names=sorted(path.name for path in folder.iterdir() if path.name != "report.html"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
 
 LABELS = {
     "epsilon": "ε",
@@ -15,22 +16,6 @@ LABELS = {
     "privacy/epsilon_budget": "ε handed to the mechanism",
     "privacy/epsilon_accounted": "ε accounted",
     "privacy/epsilon_audited": "ε proven by the audit",
-    "utility/mse": "mean square error (scaled target)",
-    "utility/rmse": "root mean square error (scaled target)",
-    "utility/mae": "mean absolute error (scaled target)",
-    "utility/rmse_raw": "root mean square error (target's unit)",
-    "utility/r2": "R²",
-    "utility/log_likelihood": "log-likelihood of a test row",
-    "utility/error_rate": "misclassification rate",
-    "utility/auc": "area under the ROC curve",
-    "utility/log_loss": "log loss",
-    "utility/roc": "true positive rate",
-    "attack/advantage": "attack advantage",
-    "attack/auc": "attack: area under the ROC curve",
-    "attack/accuracy_train": "attack accuracy on training rows",
-    "attack/accuracy_test": "attack accuracy on other rows",
-    "attack/balanced_accuracy": "balanced attack accuracy",
-    "attack/gap": "attack accuracy, training minus other rows",
     "attack/cap": "cap of the guarantee",
     "health/not_positive_definite": "not positive definite",
     "health/not_finite": "no finite weights",
@@ -45,12 +30,14 @@ MAX_HELP_LENGTH = 50
 """Longer help texts of options do not fit an axis."""
 
 
-def label_of(name: str, help_texts: Mapping[str, str] | None = None) -> str:
-    """Return a parameter or a metric in words: an option with its recorded help text, if that is short."""
+def label_of(name: str, sweep: SweepRecord | None = None) -> str:
+    """Return a parameter or a metric in words, which are recorded with the sweep: of an option its help text if it is short."""
+    if sweep and name in sweep.metric_info:
+        return sweep.metric_info[name].label
     if name.startswith("utility/excess_"):
-        return f"{label_of(name.replace('excess_', ''))}, minus the non-private fit's"
+        return f"{label_of(name.replace('excess_', ''), sweep)}, minus the non-private fit's"
     plain = name.rpartition("/")[2].rpartition(".")[2].replace("_", " ")
-    text = (help_texts or {}).get(name, "")
+    text = sweep.option_help.get(name, "") if sweep else ""
     return LABELS.get(name) or (f"{plain}: {text}" if 0 < len(text) < MAX_HELP_LENGTH else plain)
 
 
@@ -97,6 +84,7 @@ def _is_word(value: str) -> bool:
     return value.replace("_", "").replace("-", "").isalpha() and value.lower() not in VALUES_NEEDING_A_NAME
 
 
-def on_scaled_target(metric: str) -> bool:
-    """Return whether a metric of utility is in the unit of the scaled target."""
-    return "(scaled target)" in LABELS.get(f"utility/{metric}", "")
+def with_unit(metric: str, sweep: SweepRecord) -> str:
+    """Return a primary metric, and that it is measured on the scaled target if it is."""
+    info = sweep.metric_info.get(f"utility/{metric}")
+    return f"{metric} on the scaled target" if info and info.unit.startswith("scaled target") else metric

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.labels import on_scaled_target
+from dpbench.report.labels import with_unit
 from dpbench.report.wording import group_by, listed, plural
 
 
@@ -27,9 +27,7 @@ def question(sweep: SweepRecord) -> list[str]:
     models = listed(cell.params["model"] for cell in cells)
     datasets = listed(_dataset(*group) for group in group_by(cells, lambda cell: cell.params["dataset"]).items())
     others = f" For comparison, not private: {listed(public)}." if private and public else ""
-    measures = listed(
-        f"{cell.primary} on the scaled target" if on_scaled_target(cell.primary) else cell.primary for cell in cells
-    )
+    measures = listed(with_unit(cell.primary, sweep) for cell in cells)
     return [
         f"{text}, fitting {models} on {datasets}?{others}",
         _results(sweep, cells),

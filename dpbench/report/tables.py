@@ -8,6 +8,7 @@ from typing import Any
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
+from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.leaderboards import Board
 from dpbench.report.summary import SweepSummary
 from dpbench.report.text_table import Entry, TextTable
@@ -20,9 +21,9 @@ KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approx
 
 def tables_of(summary: SweepSummary) -> list[TextTable]:
     """Return every table that has a row."""
-    tables = [leaderboard(summary.boards), comparisons(summary.boards)]
-    tables += [table(summary.done) for table in (ledger, leaks, attacks, health)]
-    return [table for table in (*tables, failures(summary.cells)) if table.rows]
+    tables = [leaderboard(summary.boards), comparisons(summary.boards), ledger(summary.done), leaks(summary.done)]
+    tables += [attacks(summary), health(summary.done), failures(summary.cells)]
+    return [table for table in tables if table.rows]
 
 
 def all_cells(cells: Sequence[CellRecord]) -> TextTable:
@@ -124,12 +125,9 @@ def _range(values: Iterable[float | None]) -> str:
 def _price(costs: Sequence[Mapping[str, Any]]) -> str:
     """Return the price in the currency in which it was paid: ``pure, ε = 0.1 to 3.2``."""
     kind = str(costs[0].get("kind", ""))
-    prices = [f"{symbol} = {_range(cost.get(name) for cost in costs)}" for name, symbol in PRICES.items() if _any(costs, name)]
+    paid = {symbol: [cost.get(name) for cost in costs] for name, symbol in PRICES.items()}
+    prices = [f"{symbol} = {_range(values)}" for symbol, values in paid.items() if any(values)]
     return ", ".join([KINDS.get(kind, kind), *prices])
-
-
-def _any(costs: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return any(cost.get(name) for cost in costs)
 
 
 def leaks(cells: Sequence[CellRecord]) -> TextTable:
@@ -139,9 +137,9 @@ def leaks(cells: Sequence[CellRecord]) -> TextTable:
     return TextTable("leaks", "What reached the result without being paid for", ("mechanism", "leak", "why", "cells"), rows)
 
 
-def attacks(cells: Sequence[CellRecord]) -> TextTable:
+def attacks(summary: SweepSummary) -> TextTable:
     """Return what each attack gained, what can be guessed without the release, and the cap."""
-    columns = attack_columns(cells)
+    columns = attack_columns(summary.sweep, summary.done)
     rows = tuple(
         (
             *(cell.params[key] for key in ("attack", "model", "dataset")),
@@ -152,28 +150,31 @@ def attacks(cells: Sequence[CellRecord]) -> TextTable:
             *map(cell.metrics.get, columns.values()),
             cell.guarantee,
         )
-        for cell in cells
+        for cell in summary.done
         if cell.attacked and columns
     )
     header = ("attack", "model", "dataset", "data", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
     return TextTable("attacks", "What the attacks gained", header, rows)
 
 
-def attack_columns(cells: Sequence[CellRecord]) -> dict[str, str]:
-    """Return the metrics of an attack by the columns they fill: its advantage, that of each control that has one, the cap.
+def attack_columns(sweep: SweepRecord, cells: Iterable[CellRecord]) -> dict[str, str]:
+    """Return the metrics of attacks that have a column, by its heading: means, since the cap limits an expectation.
 
-    They are means, since a cap limits an expectation. If the cap limits a gap, the gap has a column too.
+    A control that gains nothing has no column.
     """
-    names = dict.fromkeys(name for cell in cells for name in cell.metrics if name.startswith("attack/"))
-    if "attack/advantage_mean" not in names:
-        return {}
-    columns = {"advantage": "attack/advantage_mean"}
-    for name in names:
-        owner, _, metric = name.removeprefix("attack/").rpartition("/")
-        if owner.startswith("control/") and metric == "advantage_mean" and any(cell.metrics.get(name) for cell in cells):
-            columns[owner.removeprefix("control/")] = name
-    gap = {"train - test": "attack/gap_mean"} if "attack/gap_mean" in names else {}
-    return {**columns, **gap, "cap": "attack/cap"}
+    measured = [cell.metrics for cell in cells if cell.attacked]
+    infos = {f"{info.name}_mean": info for info in sweep.metric_info.values() if info.headline}
+    columns = {
+        info.label: name
+        for name, info in infos.items()
+        if any(metrics.get(name) if is_control(name) else name in metrics for metrics in measured)
+    }
+    return {**columns, "cap": "attack/cap"} if columns else {}
+
+
+def is_control(metric: str) -> bool:
+    """Return whether a metric is that of a guess that needs no release."""
+    return metric.startswith("attack/control/")
 
 
 def health(cells: Sequence[CellRecord]) -> TextTable:

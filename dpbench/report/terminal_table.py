@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params
-from dpbench.report.labels import on_scaled_target
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.labels import with_unit
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
 from dpbench.report.warning_texts import health_sentences, leak_sentences
@@ -26,10 +27,10 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     """Print one table for each model, dataset and attack; then the answer, warnings, failures and pruned cells."""
     out = stream or sys.stdout
     groups = list(group_by(summary.done, lambda cell: tuple(cell.params[key] for key in ("model", "dataset", "attack"))).values())
-    tables = [_table(cells) for cells in groups]
+    tables = [_table(summary.sweep, cells) for cells in groups]
     usual = Console(file=out).width if out.isatty() else PIPED_WIDTH
     if out.isatty() and _width(tables) > usual:
-        tables = [_table(cells, references=False) for cells in groups]
+        tables = [_table(summary.sweep, cells, references=False) for cells in groups]
     # as wide as the widest table, so that no number and no guarantee is ever cut; a narrower terminal wraps
     console = Console(file=out, width=max(usual, _width(tables)), highlight=False)
     for table, cells in zip(tables, groups, strict=True):
@@ -53,13 +54,14 @@ def _width(tables: Sequence[Table]) -> int:
     return max((Console(width=10_000).measure(table).maximum for table in tables), default=0)
 
 
-def _table(cells: Sequence[CellRecord], *, references: bool = True) -> Table:
+def _table(sweep: SweepRecord, cells: Sequence[CellRecord], *, references: bool = True) -> Table:
     """Return the table of one model and dataset.
 
     ``references=False`` moves the references, which are the same in every row, to the title: it then fits a terminal of 80.
     """
-    swept, attack = distinguishing_params(cells), attack_columns(cells)
-    table = Table(title=_title(cells, references), title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
+    swept, attack = distinguishing_params(cells), attack_columns(sweep, cells)
+    table = Table(title=_title(sweep, cells, references), title_justify="left", title_style="bold", pad_edge=False)
+    table.header_style = "bold"
     for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept)):
         table.add_column(name, no_wrap=True)
     for name in ("ε", "median", "20-80 %", *(REFERENCES if references else ()), "ε accounted", *attack):
@@ -80,15 +82,14 @@ def _table(cells: Sequence[CellRecord], *, references: bool = True) -> Table:
     return table
 
 
-def _title(cells: Sequence[CellRecord], references: bool) -> str:
+def _title(sweep: SweepRecord, cells: Sequence[CellRecord], references: bool) -> str:
     first = cells[0]
     synthetic = ", SYNTHETIC data" if first.synthetic else ""
     attacked = f", attack {first.params['attack']}" if first.attacked else ""
-    unit = " on the scaled target" if on_scaled_target(first.primary) else ""
     splits = "" if "splits" in distinguishing_params(cells) else f", {first.params['splits']}"
     levels = ", ".join(f"{name} {number(first.reference(key))}" for name, key in REFERENCES.items())
-    title = f"{first.params['model']} on {first.params['dataset']}{synthetic}{attacked}: {first.primary}{unit}{splits}"
-    return title + ("" if references else f"\n{levels}")
+    problem = f"{first.params['model']} on {first.params['dataset']}{synthetic}{attacked}"
+    return f"{problem}: {with_unit(first.primary, sweep)}{splits}" + ("" if references else f"\n{levels}")
 
 
 def error_texts(cell: CellRecord) -> tuple[str, str]:

@@ -13,33 +13,17 @@ Entry = str | float | int | None
 MISSING = "–"
 """Printed where there is no number."""
 
+_LATEX_SYMBOLS = {"ε": "varepsilon", "δ": "delta", "ρ": "rho", "μ": "mu", "σ": "sigma", "λ": "lambda", "×": "times", "∞": "infty"}
+_LATEX_WORDS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater", "|": "bar"}
 _LATEX_FORMS: dict[str | int, str | int | None] = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+    **{character: f"\\{character}" for character in "{}$&#%_"},
+    **{character: rf"\text{word}{{}}" for character, word in _LATEX_WORDS.items()},
+    **{character: rf"$\{symbol}$" for character, symbol in _LATEX_SYMBOLS.items()},
     '"': r"\textquotedbl{}",
-    "[": "{[}",  # after the end of a row it would open an optional argument
-    "]": "{]}",
-    "ε": r"$\varepsilon$",
-    "δ": r"$\delta$",
-    "ρ": r"$\rho$",
-    "μ": r"$\mu$",
-    "σ": r"$\sigma$",
-    "λ": r"$\lambda$",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
     "–": "--",
     "…": r"\ldots{}",
+    "[": "{[}",
+    "]": "{]}",  # a bracket after the end of a row would open an optional argument
 }
 _LATEX = str.maketrans(_LATEX_FORMS)
 

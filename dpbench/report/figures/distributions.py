@@ -16,7 +16,7 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures import style
 from dpbench.report.figures.lines import BANDS, draw_references, foot, legend, position_text
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, position, positions
-from dpbench.report.labels import LABELS, problem_title
+from dpbench.report.labels import problem_title
 from dpbench.report.wording import plural
 
 MAX_VALUES = 12
@@ -156,8 +156,7 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
             handles.setdefault(text, look.handle(text, hollow=not cell.ranked, line=line))
         axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
         name = names[id(cells[0])]
-        label = data.label(name) if name in LABELS else "true positive rate"
-        style.name_panel(axes, problem_title(cells[0], data.spec.panels), label)
+        style.name_panel(axes, problem_title(cells[0], data.spec.panels), data.label(name))
     handles["guessing"] = Line2D([], [], label="guessing", **guessing)
     band = BANDS["quantiles"] if data.spec.band == "quantiles" else ""
     return style.finish(figure, legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))

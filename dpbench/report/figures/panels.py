@@ -107,7 +107,7 @@ class FigureData:
         return tuple(cell for cell in without_attacks(self.cells) if cell.error() is not None)
 
     def label(self, name: str) -> str:
-        return label_of(name, self.sweep.option_help)
+        return label_of(name, self.sweep)
 
     def curve_name(self, cell: CellRecord) -> str:
         """Return the mechanism with the options that the sweep varied, and what else makes a curve."""

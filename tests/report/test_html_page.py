@@ -1,0 +1,124 @@
+"""The page of a report is self-contained and harmless, and its numbers are the records'."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cell_factory import make_sweep
+from matplotlib.figure import Figure
+from report_helpers import COMMAND, HOSTILE, Page, csv_of, page_of, person_cell, write_report
+
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.preset import Preset
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.figures import catalog
+from dpbench.report.figures.catalog import CaptionedFigure
+
+
+def test_the_page_needs_nothing_but_itself(sweep: SweepRecord, tmp_path: Path) -> None:
+    page = page_of(sweep, tmp_path)
+    assert not page.all("script")
+    assert not page.all("link")
+    assert not page.all("iframe")
+    links = [value for _, attributes in page.elements for name, value in attributes.items() if name in ("src", "href", "srcset")]
+    assert all(value and value.startswith(("#", "data:image/png;base64,")) for value in links)
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert "@import" not in (tmp_path / "report.html").read_text()
+    assert "url(" not in (tmp_path / "report.html").read_text()
+    assert sum(value.startswith("data:") for value in links if value) == len(page.all("img")) > 0
+
+
+def test_every_link_leads_somewhere_and_every_picture_says_what_it_shows(sweep: SweepRecord, tmp_path: Path) -> None:
+    page = page_of(sweep, tmp_path)
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    assert {str(link["href"]).removeprefix("#") for link in page.all("a")} <= ids
+    assert all(len(image["alt"] or "") > 20 for image in page.all("img"))
+    assert page.all("html")[0]["lang"] == "en"
+    assert all("scope" in attributes for attributes in page.all("th"))
+    assert len(page.all("caption")) == len(page.all("table")) > 2
+
+
+def test_a_hostile_name_is_shown_as_text(tmp_path: Path, undrawn: None) -> None:
+    rows = [
+        person_cell(HOSTILE, 0.2),
+        person_cell("good", 0.3),
+        person_cell("open", 0.1, ranked=False, params={"dataset": HOSTILE}),
+    ]
+    preset = Preset(name=HOSTILE, title=HOSTILE, shows=HOSTILE, chosen=HOSTILE)
+    rows.append(CellRecord("failed", rows[0].params, reason=HOSTILE))
+    page = page_of(SweepRecord(tuple(rows), f"python {HOSTILE}", preset=preset), tmp_path)
+    assert not page.all("script")
+    assert page.text.count(HOSTILE) > 8
+
+
+def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(sweep: SweepRecord, folder: Path) -> tuple[CaptionedFigure, ...]:
+        (folder / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8) + (400).to_bytes(4, "big") + (200).to_bytes(4, "big"))
+        return (CaptionedFigure("one", "The first", f'"quoted" {HOSTILE}', Figure()),)
+
+    monkeypatch.setattr(catalog, "save_figures", draw)
+    assert write_report(sweep, tmp_path) == "one.png"
+    page = Page((tmp_path / "report.html").read_text())
+    (image,) = page.all("img")
+    assert image["alt"] == f'The first. "quoted" {HOSTILE}'
+    assert int(image["width"] or 0) == 2 * int(image["height"] or 0)
+
+
+def test_the_page_shows_the_same_numbers(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
+    page = page_of(sweep, tmp_path)
+    cells = {cell for row in page.tables[0][1:] for cell in row}
+    for line in csv_of(tmp_path / "leaderboard.csv"):
+        assert f"{float(line['median']):#.4g}" in cells
+        assert f"{float(line['p20']):#.4g} to {float(line['p80']):#.4g}" in cells
+
+
+def test_a_large_sweep_is_cut_on_the_page_and_whole_in_the_files(tmp_path: Path, undrawn: None) -> None:
+    rows = [person_cell(f"m{number}", 0.2 + number / 1000) for number in range(80)]
+    page = page_of(make_sweep(rows, COMMAND), tmp_path)
+    assert "20 more places are in leaderboard.csv" in page.text
+    assert len(csv_of(tmp_path / "leaderboard.csv")) == 80
+
+
+@pytest.mark.parametrize("state", ["failed", "pruned"])
+def test_a_sweep_without_results_says_so_and_nothing_else(tmp_path: Path, state: Any) -> None:
+    rows = (CellRecord(state, person_cell("good", 0.2).params, reason="it makes no sense"),)
+    page = page_of(SweepRecord(rows, COMMAND), tmp_path)
+    assert "No cell of this sweep has a result." in page.text
+    assert f"Nothing ran, so nothing can be said: 1 cell {state}." in page.text
+    assert "it makes no sense" in page.text
+    assert len(page.tables) == 1
+    for word in ("proof", "These errors", "Leaderboard", "What is private", "Ranked by"):
+        assert word not in page.text, word
+
+
+def test_a_changed_preset_is_not_presented_as_its_paper_s(tmp_path: Path, undrawn: None) -> None:
+    preset = Preset(name="a/b", title="A paper, Figure 1", shows="errors of everything", chosen="all that was open")
+    for command, changed in (("-m experiment=a/b engine=serial", False), ("-m experiment=a/b epsilon=7,8 'dataset=a b'", True)):
+        text = page_of(SweepRecord((person_cell("good", 0.2),), command, tuple(shlex.split(command)[1:]), preset), tmp_path).text
+        assert (
+            "Not the paper's figure. The preset was changed on the command line: epsilon=7,8 and dataset=a b ." in text
+        ) == changed
+        assert ("A paper, Figure 1, changed" in text) == changed
+        assert ("rrors of everything" in text) != changed
+        assert ("all that was open" in text) != changed
+
+
+def test_with_too_few_repeats_the_leaderboard_says_how_many_are_needed(tmp_path: Path, undrawn: None) -> None:
+    cells = [person_cell(name, error, repeats=1) for name, error in (("good", 0.2), ("fair", 0.3))]
+    text = page_of(make_sweep(cells, COMMAND), tmp_path).text
+    assert "no: 1 repeat, at least 6 are needed" in text
+    assert "more repeats" not in text.partition("separated")[2]
+    (line,) = csv_of(tmp_path / "comparisons.csv")
+    assert (line["repeats"], line["fewest repeats"], line["more repeats"]) == ("1", "6", "")
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_controls_are_explained_where_there_are_some(tmp_path: Path, undrawn: None, control: bool) -> None:
+    attack = {"attack/advantage_mean": 0.125, "attack/cap": 0.5}
+    attack |= {"attack/control/imputation/advantage_mean": 0.25} if control else {}
+    text = page_of(make_sweep([person_cell("good", 0.2, params={"attack": "spy"}, metrics=attack)], COMMAND), tmp_path).text
+    assert "the largest expected difference" in text
+    assert ("control" in text) == control

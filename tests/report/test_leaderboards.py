@@ -1,0 +1,46 @@
+"""Cells are ranked by their error on the same problem, at the same accounted ε."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from cell_factory import make_cell
+from report_helpers import PUBLIC_FIT, answer, note, priced_cell
+
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
+
+
+@pytest.mark.parametrize("key", ["dataset.n", "model.penalty", "delta", "splits"])
+def test_only_what_was_computed_on_the_same_problem_is_compared(key: str) -> None:
+    """An error on more data, another penalty or other splits says nothing about which mechanism is better."""
+    hard = [make_cell("fm", 0.30, params={key: "1"}), make_cell("dpba", 0.40, params={key: "1"})]
+    easy = [make_cell("fm", 0.12, params={key: "2"}), make_cell("dpba", 0.11, params={key: "2"})]
+    sentences = answer([*hard, *easy])
+    assert len(sentences) == 2
+    assert any("fm has the lowest median rmse, 0.3, repeat by repeat lower than dpba's" in one for one in sentences)
+    assert any("dpba has the lowest median rmse, 0.11, repeat by repeat lower than fm's" in one for one in sentences)
+
+
+def test_a_row_is_ranked_only_when_it_is_done_private_proven_and_leaks_nothing() -> None:
+    assert make_cell("fm", 0.2).ranked
+    assert make_cell("fm", 0.2, state="resumed").ranked
+    assert not PUBLIC_FIT.ranked
+    assert not make_cell("fm", 0.2, state="failed").ranked
+    assert not make_cell("fm", 0.2, tags={"dpbench.leaks": "x"}).ranked
+    assert re.fullmatch("LEAKS x", make_cell("fm", 0.2, tags={"dpbench.leaks": "x"}).guarantee)
+
+
+def test_cells_are_ranked_at_their_accounted_epsilon() -> None:
+    """A budget of ρ = 0.8 and one of ε = 0.8 are not the same: the one is worth 6.8 at δ = 1e-6."""
+    dear = CellRecord(
+        "run",
+        {**priced_cell("irls").params},
+        priced_cell().tags,
+        {**priced_cell().metrics, "privacy/epsilon_accounted": 6.827},
+        "rmse",
+    )
+    text = note(SweepRecord((priced_cell("fm", 0.8), dear), "c"), None)
+    assert "linear on wine at ε = 0.8: fm is the only ranked cell" in text
+    assert "linear on wine at ε = 6.827: irls is the only ranked cell" in text

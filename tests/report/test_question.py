@@ -1,0 +1,31 @@
+"""The question of a sweep is said in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from cell_factory import make_sweep
+from report_helpers import COMMAND, page_of, person_cell
+
+from dpbench.records.cell_record import DetailInMemory
+from dpbench.records.sweep_record import SweepRecord
+
+
+def test_question_and_answer_are_in_words(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
+    text = page_of(sweep, tmp_path).text
+    assert (
+        "Which of good, fair, leaky and claimed has the lowest error at which ε (0.5 or 2), fitting linear on people (100 rows)?"
+        in text
+    )
+    assert "8 cells of 10 have a result, each over 24 runs (12 x 2-fold)." in text
+    assert "linear on people at ε = 0.5: good has the lowest median rmse" in text
+    assert "4 of 8 cells are ranked" in text
+    assert COMMAND in text
+    assert "9.9" in text
+
+
+def test_a_single_run_is_not_several(tmp_path: Path, undrawn: None) -> None:
+    row = person_cell("good", 0.2)
+    one = DetailInMemory(row.detail.config, row.detail.ledger, {name: values[:1] for name, values in row.detail.runs.items()})
+    assert "each over 1 run (" in page_of(make_sweep([replace(row, detail=one)], COMMAND), tmp_path).text

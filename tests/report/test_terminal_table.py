@@ -1,0 +1,166 @@
+"""The printed table says what the records say, and cuts no number."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from cell_factory import make_cell
+from report_helpers import PUBLIC_FIT, body, printed
+
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.summary import SweepSummary
+from dpbench.report.terminal_table import MAX_ROWS, print_table
+
+
+def test_a_row_says_error_band_references_epsilon_and_guarantee() -> None:
+    text = printed([make_cell("fm", 0.198512, 0.8, spread=0.02)])
+    assert text.startswith("linear on wine: rmse on the scaled target, 50 x 5-fold")
+    assert body(text) == [["fm", "0.8", "0.1985", "0.1785 - 0.2185", "0.1500", "0.1772", "0.8", "sound"]]
+
+
+def test_what_is_not_private_or_not_proven_or_leaks_says_so() -> None:
+    rows = [
+        PUBLIC_FIT,
+        make_cell("a", 0.2, tags={"dpbench.sound": "false"}),
+        make_cell("b", 0.2, tags={"dpbench.leaks": "bounds,lambda"}),
+        make_cell("c", 0.2),
+    ]
+    lines = body(printed(rows))
+    assert [line[-1] for line in lines] == ["NOT PRIVATE", "UNPROVEN", "LEAKS bounds, lambda", "sound"]
+    assert lines[0][-2] == "infinite"
+
+
+def test_a_cell_without_a_finite_error_has_none() -> None:
+    (line,) = body(printed([make_cell("fm", None)]))
+    assert line[2:4] == ["none", "none - none"]
+
+
+def test_each_model_and_dataset_has_a_table_and_synthetic_data_says_so() -> None:
+    synthetic = make_cell("fm", 0.2, params={"dataset": "gaussian"}, tags={"dpbench.synthetic": "true"})
+    text = printed([make_cell("fm", 0.2), synthetic, make_cell("fm", 0.2, params={"model": "ridge"})])
+    titles = [line.strip() for line in text.splitlines() if "on the scaled target" in line]
+    assert titles == [
+        "linear on wine: rmse on the scaled target, 50 x 5-fold",
+        "linear on gaussian, SYNTHETIC data: rmse on the scaled target, 50 x 5-fold",
+        "ridge on wine: rmse on the scaled target, 50 x 5-fold",
+    ]
+
+
+def test_piped_it_keeps_to_120_columns_and_a_row_to_a_line() -> None:
+    rows = [
+        make_cell(name, error, epsilon, spread=error / 3, params={"mechanism.ridge": "auto"})
+        for name in ("no_privacy", "cdp_irls")
+        for epsilon, error in ((0.0125, 12.3456), (102.4, 0.012345))
+    ]
+    text = printed(rows)
+    assert max(map(len, text.splitlines())) <= 120
+    assert "…" not in text
+    lines = body(text)
+    assert len(lines) == 4, "no row is wrapped"
+    for line, row in zip(lines, rows, strict=True):
+        assert float(line[3]) == pytest.approx(row.metric("utility/rmse"), rel=1e-3)
+        low, high = line[4].split(" - ")
+        assert float(low) == pytest.approx(row.metric("utility/rmse", "p20"), rel=1e-3)
+        assert float(high) == pytest.approx(row.metric("utility/rmse", "p80"), rel=1e-3)
+        assert float(line[2]) == row.epsilon
+
+
+def test_very_large_and_very_small_numbers_are_not_cut() -> None:
+    options = {"mechanism.ridge": "auto", "dataset.sample_rate": "0.015625"}
+    text = printed(
+        [make_cell("functional_mechanism", error, spread=error / 3, params=options) for error in (123456.7, 0.000012345)]
+    )
+    assert "…" not in text
+    for number in ("1.235e+05", "8.230e+04 - 1.646e+05", "1.234e-05", "8.230e-06 - 1.646e-05"):
+        assert number in text
+
+
+def test_many_swept_options_cut_no_number() -> None:
+    options = {"mechanism.convention": "monomial", "mechanism.sensitivity": "tight", "mechanism.until_bounded": "False"}
+    options |= {"dataset.sample_rate": "0.015625", "model.penalty": "1e-05", "seed": "12345"}
+    text = printed([make_cell("functional_mechanism", 0.1985, params=options)])
+    assert "…" not in text
+    for number in ("0.1985", "0.1885 - 0.2085", "0.1500", "0.1772", "0.015625", "1e-05", "12345"):
+        assert number in text
+
+
+def test_rows_that_differ_look_different() -> None:
+    changes = [{"mechanism.ridge": "2"}, {"seed": "1"}, {"delta": "1e-05"}, {"splits": "50 x hold-out 0.2"}]
+    for change in changes:
+        text = printed([make_cell("fm", 0.2), make_cell("fm", 0.2, params=change)])
+        for value in change.values():
+            assert value in text, change
+
+
+def test_a_value_in_brackets_is_shown() -> None:
+    text = printed(
+        [
+            make_cell("fm", 0.2, params={"dataset.attributes": "[red]"}),
+            make_cell("fm", 0.2, params={"dataset.attributes": "None"}),
+        ]
+    )
+    assert "[red]" in text
+
+
+def test_what_failed_or_was_pruned_stands_below_with_its_reason_once() -> None:
+    rows = [
+        make_cell("fm", 0.2),
+        *[
+            make_cell("bad", None, epsilon, state="failed", reason="ValueError: [oops] (bad.py:3 in fit)")
+            for epsilon in (0.1, 0.8)
+        ],
+        make_cell("odd", None, state="pruned", reason="odd does not fit linear: no."),
+    ]
+    text = printed(rows)
+    assert text.count("FAILED (2 cells): ValueError: [oops] (bad.py:3 in fit)") == 1
+    assert text.count("PRUNED (1 cell): odd does not fit linear: no.") == 1
+    assert [line[0] for line in body(text)] == ["fm"]
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    text = printed([make_cell("fm", 0.2, 0.1 * (index + 1)) for index in range(MAX_ROWS + 7)])
+    assert len(body(text)) == MAX_ROWS
+    assert "7 more cells" in text
+
+
+def test_an_attack_shows_its_advantage_the_controls_that_have_one_and_the_cap() -> None:
+    found = {"attack/advantage_mean": 0.0134, "attack/cap": 0.05, "attack/gap_mean": -0.002}
+    found |= {"attack/control/imputation/advantage_mean": 0.325, "attack/control/majority/advantage_mean": 0.0}
+    text = printed([make_cell("fm", 0.2, params={"attack": "model_inversion"}, metrics=found), make_cell("fm", 0.2)])
+    assert "linear on wine, attack model_inversion: rmse" in text
+    attacked, plain = body(text)
+    assert attacked[-6:-1] == ["0.8", "0.013", "0.325", "-0.002", "0.050"]
+    header = next(line for line in text.splitlines() if "imputation" in line)
+    assert "majority" not in header, "a control without advantage says nothing"
+    assert plain[-2:] == ["0.8", "sound"]
+
+
+def test_nothing_is_printed_for_nothing() -> None:
+    assert printed([]) == ""
+
+
+def test_a_narrow_terminal_cuts_no_number_and_no_guarantee(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The references are in the title then; below what even that needs, lines wrap and nothing is lost."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for columns, words in ((80, "no privacy 0.1500, mean only 0.1772"), (30, "sound")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        out = Terminal()
+        rows = (make_cell("functional_mechanism", 0.1985), make_cell("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"}))
+        print_table(SweepSummary(SweepRecord(rows, "command")), out)
+        text = out.getvalue()
+        assert words in text
+        for number in ("0.1985", "0.1885 - 0.2085", "0.8", "LEAKS bounds_from_data"):
+            assert number in text, number
+        assert "…" not in text
+
+
+def test_what_is_only_claimed_stands_in_brackets_and_has_no_price() -> None:
+    rows = [make_cell("odd", 0.1, epsilon, tags={"dpbench.sound": "false"}) for epsilon in (0.1, 0.8)]
+    text = printed(rows)
+    assert [line[-2] for line in body(text)] == ["(0.1)", "(0.8)"]
+    assert "Releasing the best" not in text

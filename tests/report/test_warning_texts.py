@@ -1,0 +1,50 @@
+"""Warnings: leaks, runs without weights, clipped targets, generated data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cell_factory import make_cell, make_sweep
+from report_helpers import COMMAND, note, page_of, person_cell, printed
+
+from dpbench.records.sweep_record import SweepRecord
+
+
+def test_noise_without_a_proof_is_called_unproven_beside_the_leaks() -> None:
+    tags = {"dpbench.sound": "false", "dpbench.leaks": "unproven_noise,cv"}
+    row = make_cell("odd", 0.2, tags=tags, leaks={"unproven_noise": "no proof", "cv": "chosen"})
+    text = note(SweepRecord((row,), "command"), None)
+    assert "UNPROVEN in 1 cell: no proof." in text
+    assert "LEAKS in 1 cell: cv: chosen." in text
+    assert "LEAKS in 1 cell: unproven" not in text
+
+
+def test_runs_without_weights_and_clipped_targets_are_said() -> None:
+    rows = [make_cell("odd", 0.1, metrics={"health/not_finite": 0.25, "health/target_clipped": 0.62})]
+    text = " ".join(printed(rows).split())
+    assert "odd: up to 25% of the runs of a cell gave no finite weights" in text
+    assert "wine: 62% of the targets lie outside the declared bounds" in text
+    assert "outside the declared bounds" not in printed([make_cell("fm", 0.1, metrics={"health/target_clipped": 0.005})])
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "noise", "quick"), [("true", "secure", False), ("false", "simulation", False), ("false", "secure", True)]
+)
+def test_a_banner_says_what_must_be_known_first(tmp_path: Path, undrawn: None, synthetic: str, noise: str, quick: bool) -> None:
+    row = person_cell("good", 0.2, tags={"dpbench.synthetic": synthetic, "dpbench.noise": noise})
+    text = page_of(SweepRecord((row,), COMMAND, quick=quick), tmp_path).text
+    assert ("SYNTHETIC" in text) == (synthetic == "true")
+    assert ("drawn from a seed" in text) == (noise == "simulation")
+    assert ("A first look" in text) == quick
+
+
+def test_what_leaks_is_said_once_with_its_reason_and_in_how_many_cells() -> None:
+    leaking = [make_cell("fm", epsilon=epsilon, leaks={"bounds_from_data": "they were read"}) for epsilon in (1, 2)]
+    unproven = make_cell("odd", sound=False, leaks={"unproven_noise": "no proof"})
+    for text in (printed([*leaking, unproven]), note(make_sweep([*leaking, unproven]), None)):
+        assert text.count("LEAKS in 2 cells: bounds_from_data: they were read.") == 1
+        assert text.count("UNPROVEN in 1 cell: no proof.") == 1
+    assert unproven.guarantee == "UNPROVEN"
+    both = make_cell(sound=False, leaks={"unproven_noise": "", "bounds_from_data": ""})
+    assert both.guarantee == "UNPROVEN, LEAKS bounds_from_data"
