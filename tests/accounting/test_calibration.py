@@ -49,3 +49,11 @@ def test_a_mechanism_that_costs_nothing_or_everything_gets_the_conversion() -> N
         assert calibrated(2.0, 1e-6, "zcdp", lambda budget, constant=constant: constant) == zcdp_of_epsilon(2.0, 1e-6)
     with pytest.raises(Refused, match="budget=claimed"):
         calibrated(2.0, 1e-6, "approx", lambda budget: 1.0)
+
+
+def test_a_search_that_ends_at_a_jump_is_refused() -> None:
+    """An accounted ε that jumps over the requested one by a thousandth has no budget, however near it comes."""
+    with pytest.raises(Refused, match="budget=claimed"):
+        calibrated(2.0, 1e-6, "approx", lambda budget: budget * (0.9 if budget < 2.1 else 1.0))
+    with pytest.raises(Refused, match="budget=claimed"):
+        calibrated(2.0, 1e-6, "approx", lambda budget: budget * 0.7 + (0.001 if budget > 2.8559 else -0.001))

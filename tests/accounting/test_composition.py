@@ -129,3 +129,12 @@ def test_pure_answers_with_a_normal_one_compose_as_normal_ones() -> None:
     assert expected == pytest.approx(4.995, abs=5e-4)
     for order in (costs, costs[::-1]):
         assert compose(order, 1e-6).epsilon == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [1 - 1e-6, 1 - 1e-10])
+def test_delta_may_be_spent_up_to_rounding_and_no_further(share: float) -> None:
+    """What (ε, δ) answers leave of δ pays for normal noise while it is more than rounding; they may not exceed δ themselves."""
+    almost = [Approx(0.1, share * 1e-6), Gdp(0.1)]
+    assert compose(almost, 1e-6).epsilon == pytest.approx(0.1 + epsilon_of_gdp(0.1, (1 - share) * 1e-6), rel=1e-3)
+    assert compose([Approx(0.1, 1e-6 * (1 - 1e-14)), Gdp(0.1)], 1e-6).epsilon == math.inf, "rounding pays for nothing"
+    assert compose([Approx(0.1, 1e-6 * (1 + 1e-6))], 1e-6).epsilon == math.inf

@@ -130,3 +130,11 @@ def test_epsilon_of_zcdp_is_dp_accounting_s_at_the_best_of_its_orders(rho: float
     for delta in GRID_DELTAS:
         theirs = accountant.get_epsilon(delta)
         assert theirs * (1 - 1e-4) <= epsilon_of_zcdp(rho, delta) <= theirs * (1 + 1e-12)
+
+
+def test_the_normal_curve_of_a_pure_answer_is_finite_until_the_exponential_overflows() -> None:
+    """For large ε, μ² / 8 is about ε: the tail of a normal law at μ / 2 is e^-ε."""
+    for epsilon in (50.0, 600.0):
+        assert stats.norm.logsf(gdp_of_pure(epsilon) / 2) == pytest.approx(-epsilon, rel=1e-9)
+    assert gdp_of_pure(701.0) == math.inf
+    assert epsilon_of_gdp(math.inf, 1e-6) == epsilon_of_zcdp(math.inf, 1e-6) == math.inf

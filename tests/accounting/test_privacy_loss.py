@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,30 @@ def test_without_dp_accounting_the_line_to_install_it_is_shown(monkeypatch: pyte
     with pytest.raises(Refused, match=r"pip install 'dp-regression-bench\[accounting\]'"):
         Settings(accounting="pld")
     Settings()
+
+
+@oracle
+def test_the_grid_of_losses_is_fine_enough_for_many_answers() -> None:
+    """100 normal answers are one of 10 times the μ: rounding upwards costs each at most a step, here below 1e-3 in total."""
+    exact = epsilon_of_gdp(1.0, 1e-6)
+    assert exact <= ledger(*[gaussian(1.0, 0.1, "p")] * 100).total.epsilon <= exact * 1.001
+
+
+@oracle
+def test_geometric_noise_is_priced_on_its_lattice_only_where_one_scale_moves_by_whole_steps() -> None:
+    """ε(δ) of a shift by two steps of 0.35, exactly, by summing the losses; otherwise the stated ε counts, which is worse."""
+    a, x = math.exp(-0.35), np.arange(-400, 401)
+    mass = (1 - a) / (1 + a) * a ** np.abs(x)
+    losses = (np.abs(x - 2) - np.abs(x)) * 0.35
+    (entry,) = ledger(geometric(2, 0.7, "p")).entries
+    delta = 0.05
+
+    def total(entry: LedgerEntry) -> float:
+        return Ledger(Budget(1e3, delta, "approx", "pld"), [entry]).total.epsilon
+
+    lattice = total(entry)
+    assert float((mass * np.maximum(-np.expm1(lattice - losses), 0.0)).sum()) == pytest.approx(delta, rel=1e-3)
+    stated = math.log(math.exp(0.7) - delta * (1 + math.exp(0.7)))
+    low, high = entry.scale or (0.0, 0.0)
+    for scale in ((low, 2 * high), (low * 1.05, high * 1.05)):
+        assert total(replace(entry, scale=scale)) == pytest.approx(stated, rel=1e-3) != pytest.approx(lattice, rel=1e-3)

@@ -43,3 +43,14 @@ def test_the_best_of_randomly_many_is_within_the_bound(seed: int, mean: float) -
         if np.abs(np.log(first / second)).max() <= epsilon:
             largest = max(largest, float(np.abs(np.log(best(first) / best(second))).max()))
     assert epsilon < largest <= private_selection([Guarantee(epsilon, 0.0)] * 10).epsilon
+
+
+def test_private_selection_is_priced_until_its_failures_add_up_to_one() -> None:
+    """Two cells of ε = 3: δ = 2 · 4e-5 (1 + e⁹) = 0.65 is stated, at 7e-5 it would be 1.13, and there is no bound."""
+    stated = private_selection([Guarantee(3.0, 4e-5)] * 2)
+    assert stated == Guarantee(9.0, pytest.approx(8e-5 * (1 + math.exp(9.0))))
+    assert stated.delta > 0.5
+    assert not private_selection([Guarantee(3.0, 7e-5)] * 2).private
+    assert private_selection([Guarantee(200.0, 1e-290)]).delta == pytest.approx(1e-290 * math.exp(600.0))
+    assert not private_selection([Guarantee(240.0, 1e-300)]).private
+    assert private_selection([]) == Guarantee(0.0, 0.0)

@@ -211,6 +211,7 @@ def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak(
 
     same = merge([ledger(1.0, 0.5, "a"), ledger(3.0, 0.5, "b"), ledger(2.0, 0.5, "a")])
     assert same.entries[0].scale == (1.0, 3.0)
+    assert same.entries[0].sensitivity is None, "no single one belongs to several scales"
     assert [leak.what for leak in same.leaks] == ["a", "b"]
     for order in permutations([ledger(1.0, 0.5, "a"), ledger(1.0, 0.9, "b"), ledger(1.0, 0.1, "c")]):
         assert merge(order).total.epsilon == 0.9

@@ -138,3 +138,13 @@ def test_a_stack_is_its_parts_to_the_bit(size) -> None:
             np.testing.assert_array_equal(array(one.minimiser()), together["minimiser"][run])
             np.testing.assert_array_equal(array(one.floored(own).minimiser()), together["floored"][run])
             np.testing.assert_array_equal(array(one.ridged(own).trimmed().minimiser()), together["trimmed"][run])
+
+
+def test_small_eigenvalues_count_unless_rounding_explains_them() -> None:
+    """Relative to the largest eigenvalue, 1e-9 is a curvature, and 1e-16 is rounding of zero."""
+    for smallest, definite in ((1e-9, True), (1e-16, False)):
+        quadratic = Quadratic(np.diag([1.0, smallest]), np.array([-2.0, -2.0]))
+        assert quadratic.positive_definite == definite
+        assert quadratic.minimiser()[1] == pytest.approx(1e9 if definite else 0.0)
+    assert not Quadratic(np.diag([1.0, -1e-9]), np.zeros(2)).bounded
+    assert Quadratic(np.diag([1.0, -1e-16]), np.zeros(2)).bounded

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from dpbench.accounting.costs import Pure
 from dpbench.contracts.mechanism import Fit, Mechanism, OneRunMechanism
 from dpbench.data.bins import Binning
 from dpbench.data.scaling import Rows
 from dpbench.privacy.histogram import PROOF, Histogram
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import geometric, laplace
+from dpbench.privacy.noise import Laplace, Noise, geometric, laplace
 from dpbench.privacy.polynomial import Polynomial
 from dpbench.privacy.replay import Violation
 
@@ -245,3 +246,107 @@ def test_another_call_on_the_neighbour_is_control_flow(change, few, curate, repl
     arguments = (query, laplace(2, 1.0, "p"), 8) if change == "step" else (other, noise, threshold, size)
     with pytest.raises(Violation, match="control flow"):
         asked(*arguments)
+
+
+# -- what a replay compares ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unit(geometry, rows):
+    """Two tables of one column without an intercept, whose second moment differs by a factor."""
+    return lambda factor: (rows(geometry(1), [[1.0], [0.0]], [0.0, 0.0]), rows(geometry(1), [[factor**0.5], [0.0]], [0.0, 0.0]))
+
+
+@pytest.mark.parametrize(("excess", "passes"), [(1e-12, True), (1e-6, False)])
+def test_an_answer_may_exceed_its_bound_by_rounding_alone(excess, passes, unit, make, curate, replay_of) -> None:
+    first, second = unit(0.5)
+    curator = curate(first)
+    query = make("model", "linear", intercept=False).prepare(curator).polynomial()
+    noise = laplace(0.5 / (1 + excess), 1.0, "p")
+    curator.release(query, noise)
+    replay = replay_of(curator, second)
+    if passes:
+        replay.release(query, noise)
+        assert replay.ratios == [pytest.approx(1.0, rel=1e-9)]
+    else:
+        with pytest.raises(Violation, match="moved by"):
+            replay.release(query, noise)
+
+
+@pytest.mark.parametrize("change", ["law", "bound", "scale", "proof"])
+def test_the_noise_must_be_the_same_but_its_proof_may_have_other_words(change, unit, make, curate, replay_of) -> None:
+    """A bound alone may change while the price stays the same: an author's law may have any price."""
+
+    class Flat(Laplace):
+        """A law whose price does not depend on the bound."""
+
+        def cost(self, bound: float) -> Pure:
+            return Pure(0.1)
+
+    class Other(Flat):
+        """The same under another name."""
+
+        name = "other"
+
+    first, _ = unit(1.0)
+    curator = curate(first)
+    query = make("model", "linear", intercept=False).prepare(curator).polynomial()
+    noise = Noise(Flat(), np.array([20.0]), 0.1, "p")
+    curator.release(query, noise)
+    changes = {"law": {"law": Other()}, "bound": {"bound": 0.2}, "scale": {"scale": np.array([[21.0]])}, "proof": {"proof": "q"}}
+    replay, other = replay_of(curator, first), replace(noise, **changes[change])
+    if change == "proof":
+        replay.release(query, other)
+    else:
+        with pytest.raises(Violation, match="noise of 'objective' changed"):
+            replay.release(query, other)
+
+
+@dataclass(frozen=True)
+class Once(OneRunMechanism):
+    """Asks twice in each run; with ``skip`` the second call depends on the rows."""
+
+    name: ClassVar[str] = "once"
+    guarantee: ClassVar[str] = "ε-DP"
+    skip: bool = False
+
+    def fit_run(self, curator: Any, problem: Any, budget: Any) -> np.ndarray:
+        query = problem.polynomial()
+        large = curator.leak("peek", "a fault", lambda sample: sample.moments.xx[0, 0, 0] > 0.5)
+        for _ in range(1 if self.skip and not large else 2):
+            answer = curator.release(query, laplace(2000.0, budget.epsilon / 2, "loose"))
+        return np.asarray(answer[:1])
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_calls_of_single_runs_are_taken_from_the_tape_and_what_is_left_out_is_noticed(skip, unit, replayed) -> None:
+    first, second = unit(0.25)
+    if skip:
+        with pytest.raises(Violation, match="'objective' was not asked"):
+            replayed(Once(skip=True), first, second)
+    else:
+        _, _, replay = replayed(Once(), first, second)
+        assert len(replay.ratios) == 2
+        assert [answer.run for answer in replay.tape] == [0, 0]
+
+
+def test_answers_to_all_runs_are_left_on_the_tape_when_single_runs_are_over(unit, make, curate, replay_of) -> None:
+    """A call after the loop over runs finds its answer; one that is not made again is noticed."""
+    first, second = unit(0.9)
+    curator = curate(first)
+    query = make("model", "linear", intercept=False).prepare(curator).polynomial()
+    noise = laplace(1.0, 0.3, "p")
+
+    def ask(asked: Any) -> None:
+        single = asked.for_run(0)
+        single.release(query, noise)
+        asked.adopt([single])
+
+    ask(curator)
+    answer = curator.release(query, noise)
+    replay = replay_of(curator, second)
+    ask(replay)
+    with pytest.raises(Violation, match="was not asked"):
+        replay.finish()
+    np.testing.assert_array_equal(replay.release(query, noise), answer)
+    replay.finish()

@@ -65,3 +65,15 @@ def test_the_seed_the_data_and_the_call_name_the_stream(repeated, zeros, query) 
     curators = [Curator(repeated(zeros, 1), Draws(*key, [(0, 0)]), Budget(1.0)) for key in ((0, "a"), (1, "a"), (0, "b"))]
     answers = [curator.release(query, noise)[0, 0] for curator in curators] + [curators[0].release(query, noise)[0, 0]]
     assert len(set(answers)) == 4
+
+
+def test_only_so_many_numbers_are_cached(monkeypatch) -> None:
+    """Draws beyond the limit are drawn again, and are the same."""
+    monkeypatch.setattr("dpbench.privacy.standard_draws.MAX_CACHED_NUMBERS", 10)
+    draws = Draws(0, "test", [(0, 0), (1, 0)])
+    small, large = draws.standard(Laplace(), "q", 0, 4), draws.standard(Laplace(), "q", 0, 5)
+    assert draws.standard(Laplace(), "q", 0, 4) is small
+    again = draws.standard(Laplace(), "q", 0, 5)
+    assert again is not large
+    np.testing.assert_array_equal(again, large)
+    assert draws.standard(Laplace(), "r", 0, 1) is draws.standard(Laplace(), "r", 0, 1), "what is small still fits"
