@@ -84,3 +84,24 @@ def test_drawing_until_accepted_is_for_pure_noise_only(curate, zeros, query) -> 
     with pytest.raises(ValueError, match="pure"):
         curator.until(query, gaussian(1.0, 0.1, "p"), lambda run, answer: True)
     assert not curator.ledger.entries
+
+
+def test_a_call_after_those_of_single_runs_has_noise_of_its_own(repeated, curate, zeros, query) -> None:
+    """Also after some runs asked more often than others."""
+    curator, noise = curate(repeated(zeros, 2), 9.0), laplace(1.0, 1.0, "p")
+    singles = [curator.for_run(run) for run in range(2)]
+    drawn = [single.release(query, noise)[0] for single in (singles[0], singles[1], singles[1])]
+    curator.adopt(singles)
+    later = curator.release(query, noise)
+    assert not {*map(tuple, later)} & {*map(tuple, drawn)}
+    assert [answer.run for answer in curator.tape] == [0, 1, 1, None]
+
+
+def test_fewer_columns_share_the_ledger_the_tape_and_the_numbering_of_calls(geometry, rows, curate, make) -> None:
+    curator = curate(rows(geometry(2), np.zeros((3, 2)), np.zeros(3)), 2.0)
+    narrow = curator.without(["x1"])
+    query = make("model", "linear", intercept=False).prepare(narrow).polynomial()
+    first, second = (narrow.release(query, laplace(1.0, 1.0, "p")) for _ in range(2))
+    assert (first != second).all()
+    assert len(curator.tape) == len(curator.ledger.entries) == 2
+    assert curator.geometry.columns == ("x0", "x1"), "the curator itself still has all columns"

@@ -316,3 +316,27 @@ def test_a_mechanism_fits_the_same_way_and_never_twice_the_same(name, make, tabl
 
     np.testing.assert_allclose(fitted(1e7), [0.0, 0.4, -0.2], atol=1e-3)
     assert (fitted(1.0) != fitted(1.0)).all()
+
+
+# -- the grid --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 1_000, 2**24, 2**30, 2**40])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 2.0**16, 2.0**17, 2.0**40, 1e30])
+def test_sums_and_tails_fit_into_64_bits_on_the_finest_such_grid(rows: int, scale: float) -> None:
+    """n rows of at most 2^6 make at most 2^62 steps, a scale at most 2^48, and nothing is finer than 2^-32."""
+    step = secure._Grid.for_noise(Noise(Laplace(), np.array(scale), 1.0, "p"), rows).rounding
+    limits = rows * 2**6 / step <= 2**62, scale / step <= 2**48, step >= STEP
+    assert all(limits)
+    finer = step / 2
+    assert max(rows, 2) * 2**6 / finer > 2**62 or scale / finer > 2**48 or finer < STEP
+
+
+@pytest.mark.parametrize("bits", [23, 24])
+def test_normal_noise_has_a_scale_of_at_least_2_to_the_24_steps(bits: int) -> None:
+    noise = Noise(gaussian(1.0, 1.0, "p").law, np.array(2.0 ** (bits - 32)), 1.0, "p")
+    if bits == 24:
+        assert secure._Grid.for_noise(noise, 10).power == -32
+    else:
+        with pytest.raises(Refused, match="too small for the grid"):
+            secure._Grid.for_noise(noise, 10)

@@ -238,3 +238,11 @@ def test_runs_are_summarised_one_after_the_other(few, curate, repeated, monkeypa
     assert not seen
     next(drawn)
     assert len(seen) == 1
+
+
+def test_expected_survivors_are_finite_up_to_10_to_the_299() -> None:
+    """With half of the empty bins reaching 1, as at a very large scale."""
+    assert expected_survivors(10**200, 1, 1e9) == pytest.approx(5e199)
+    assert expected_survivors(10**298, 1, 1e9) == pytest.approx(5e297)
+    assert expected_survivors(10**305, 1, 1e9) == np.inf
+    assert expected_survivors(0, 1, 1.0) == 0
