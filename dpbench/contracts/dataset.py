@@ -29,12 +29,28 @@ class Dataset(Component):
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
         ``licence``; ``citation``. These four are properties: override them with a class variable, or with a property if the
         answer depends on an option.
-        ``subsets()``: named subsets of the attributes, by number; ``for_target(kind)``: a version with another target for
+        ``subsets()``: subsets of the attributes, by number; ``for_target(kind)``: a version with another target for
         binary models; ``redrawn()``: whether every repeat draws its own table; ``fingerprint()``: a text that changes when
         the data changes; ``fetch(say)``: how to download the data.
 
     Every dataset has the options below. Bounds are public: they are declared here or by the user. If a user asks for bounds
     that are read from the rows, the table carries a leak.
+
+    Example::
+
+        @dataclass(frozen=True)
+        class Wages(Dataset):
+            '''Wages that rise with age, drawn from a normal law.'''
+
+            name = "wages"
+            synthetic = True
+            spread: float = option(10.0, low=0, help="standard deviation of the wages, in USD")
+
+            def load(self, generator):
+                age = generator.uniform(15, 75, 500)
+                wage = age + generator.normal(0, self.spread, 500)
+                columns = (Column("age", 15, 75, "years"),)
+                return Table(columns, Column("wage", 0, 100, "USD"), age[:, None], wage, threshold=40)
     """
 
     kind: ClassVar[str] = "dataset"

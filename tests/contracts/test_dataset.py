@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
+from dpbench.registry.class_checks import fault
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,13 @@ def test_a_threshold_beyond_the_targets_bounds_is_refused(make) -> None:
     """Everybody would be in one class, and the error nothing."""
     with pytest.raises(Refused, match=r"'quality', in the range \[3, 9\)\. Got 100 instead"):
         make("dataset", "wine", threshold=100).table(stream(0))
+
+
+def test_the_example_of_the_manual_is_a_dataset() -> None:
+    source = textwrap.dedent((Dataset.__doc__ or "").partition("Example::\n")[2])
+    names: dict[str, Any] = {"dataclass": dataclass, "Dataset": Dataset, "Table": Table, "Column": Column, "option": option}
+    exec(compile(source, "the manual", "exec", dont_inherit=True), names)
+    wages = names["Wages"]
+    assert fault("dataset", wages) == ""
+    table = wages.build({"spread": 2, "sample_n": 20}).table(np.random.default_rng(0))
+    assert (table.rows, table.attributes, table.threshold) == (20, ("age",), 40)
