@@ -11,7 +11,8 @@ from dpbench.cells.cell import Cell
 from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import advantage_cap
 from dpbench.privacy.ledger import Ledger, merge
-from dpbench.records.cell_record import CellRecord, DetailInMemory, Provenance, Standing, cell_tags
+from dpbench.records.cell_record import CellRecord, DetailInMemory
+from dpbench.records.cell_tags import Provenance, Standing, cell_tags
 
 SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
 SUMMARISED = ("utility/", "reference/", "attack/")

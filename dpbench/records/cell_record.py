@@ -9,7 +9,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dpbench.base.version import __version__
 from dpbench.records import names
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
@@ -187,49 +186,3 @@ def distinguishing_params(cells: Sequence[CellRecord]) -> list[str]:
     usual = (*known, "delta", "splits")
     keys = dict.fromkeys(key for cell in cells for key in cell.params)
     return [key for key in keys if key not in usual or (key not in known and len({cell.params.get(key) for cell in cells}) > 1)]
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What a cell's numbers come from, apart from its configuration."""
-
-    synthetic: bool
-    rows_dropped: int
-    plugin_version: str
-    numpy: str
-    cpu: str
-    """The machine and its BLAS kernels: where they and NumPy agree, the same command gives the same bits."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What may be said about a cell's privacy. The defaults are those of a failed cell."""
-
-    noise: str
-    sound: bool = False
-    private: bool | None = None
-    leaks: tuple[Leak, ...] = ()
-    audit_passed: bool | None = None
-    """None if the cell was not audited."""
-
-
-def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
-    """Return the tags of a cell, the only place where they are made."""
-    tags = {
-        names.SYNTHETIC: str(provenance.synthetic).lower(),
-        "dpbench.version": __version__,
-        "dpbench.numpy": provenance.numpy,
-        "dpbench.cpu": provenance.cpu,
-        "dpbench.plugin_version": provenance.plugin_version,
-        names.NOISE: standing.noise,
-        names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
-        names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
-        names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
-    }
-    if provenance.rows_dropped:
-        tags[names.ROWS_DROPPED] = str(provenance.rows_dropped)
-    if standing.private is not None:
-        tags[names.PRIVATE] = str(standing.private).lower()
-    if standing.audit_passed is not None:
-        tags[names.AUDIT] = "passed" if standing.audit_passed else "failed"
-    return tags

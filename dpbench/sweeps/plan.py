@@ -19,7 +19,7 @@ from dpbench.cells.work_unit import Unit
 from dpbench.contracts.component import Component
 from dpbench.data.geometry import Geometry
 from dpbench.data.splits import Splits
-from dpbench.records.cell_record import Provenance
+from dpbench.records.cell_tags import Provenance
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.grid import GridPoint

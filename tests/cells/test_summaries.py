@@ -15,7 +15,8 @@ from dpbench.cells.summaries import SUFFIXES, record_of, summaries
 from dpbench.cells.work_unit import BlockResult
 from dpbench.data.splits import Splits
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
-from dpbench.records.cell_record import CellRecord, Provenance
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import Provenance
 from dpbench.records.leaks import Leak
 
 REPEAT = np.array([0, 0, 1, 1])

@@ -12,7 +12,7 @@ from dpbench.cells import unit_runner
 from dpbench.cells.summaries import record_of
 from dpbench.cells.unit_runner import UnitRunner, run_unit
 from dpbench.contracts.dataset import Dataset
-from dpbench.records.cell_record import Provenance
+from dpbench.records.cell_tags import Provenance
 from dpbench.sweeps.grid import loaded
 from dpbench.sweeps.plan import SweepPlan, plan
 

@@ -14,7 +14,8 @@ from dpbench.cells.summaries import record_of
 from dpbench.cells.unit_runner import run_unit
 from dpbench.cells.work_unit import Unit
 from dpbench.data.splits import Splits
-from dpbench.records.cell_record import CellRecord, Provenance
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import Provenance
 
 SMALL: dict[str, Any] = {"dataset": "gaussian", "dataset.n": 60, "dataset.d": 2, "splits.repeats": 2, "splits.folds": 2}
 

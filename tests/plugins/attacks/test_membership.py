@@ -14,7 +14,8 @@ from dpbench.cells.work_unit import Unit
 from dpbench.contracts.attack import AttackTarget
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows
-from dpbench.records.cell_record import CellRecord, Provenance
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.grid import loaded
 from dpbench.sweeps.plan import plan

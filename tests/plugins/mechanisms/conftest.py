@@ -20,7 +20,7 @@ from dpbench.data.scaling import Rows
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.replay import ReplayCurator
-from dpbench.records.cell_record import Provenance
+from dpbench.records.cell_tags import Provenance
 
 
 class Fitted(NamedTuple):

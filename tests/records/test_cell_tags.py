@@ -1,0 +1,37 @@
+"""A cell's tags say what its provenance and its standing are, and nothing in favour of a failed cell."""
+
+from __future__ import annotations
+
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import Provenance, Standing, cell_tags
+from dpbench.records.leaks import Leak
+
+DRAWN = Provenance(synthetic=True, rows_dropped=0, plugin_version="mine 1", numpy="2", cpu="x86")
+
+
+def test_a_failed_cell_claims_nothing() -> None:
+    record = CellRecord("failed", {}, cell_tags(DRAWN, Standing("simulation")))
+    assert (record.sound, record.private, record.ranked) == (False, False, False)
+    assert "dpbench.private" not in record.tags
+
+
+def test_a_record_reads_its_tags_back() -> None:
+    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("simulation", sound=True, private=True)))
+    assert all((record.sound, record.private, record.synthetic, record.simulated, record.ranked))
+    assert record.guarantee == "sound"
+
+
+def test_a_failed_audit_makes_a_cell_unsound() -> None:
+    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("secure", sound=True, private=True, audit_passed=False)))
+    assert not record.sound
+    assert record.audit_failed
+    assert record.guarantee == "AUDIT FAILED"
+
+
+def test_a_leak_is_named_and_never_ranked() -> None:
+    leaks = (Leak("cv", "chosen; on the rows"), Leak("bounds", "read"))
+    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("simulation", sound=True, private=True, leaks=leaks)))
+    assert record.tags["dpbench.leaks"] == "cv,bounds"
+    assert record.tags["dpbench.leaks_why"] == "cv: chosen; on the rows; bounds: read"
+    assert record.guarantee == "LEAKS cv, bounds"
+    assert not record.ranked
