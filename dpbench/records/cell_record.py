@@ -1,4 +1,4 @@
-"""The record of one cell: what a worker hands over, what the store keeps, and what reports are made from."""
+"""Hold the record of one cell: what a worker returns, what the store keeps, and what reports are made from."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CellDetail(Protocol):
 
 @dataclass(frozen=True)
 class DetailInMemory:
-    """The detail of a cell that just ran; empty for one that was pruned."""
+    """The detail of a cell that just ran. It is empty for a pruned cell."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
     """The complete configuration, defaults included."""
@@ -51,7 +51,7 @@ class CellRecord:
     state: State
     params: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)
-    """What :func:`cell_tags` makes; the properties below read them."""
+    """The tags that :func:`cell_tags` returns. The properties below read them."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """Finite numbers by their public names, suffixes included."""
     primary: str = ""
@@ -95,7 +95,7 @@ class CellRecord:
 
     @property
     def leaks(self) -> tuple[Leak, ...]:
-        """What reached the result unpaid. Without the ledger's file, the reasons are empty."""
+        """What reached the result without being paid for. Without the ledger's file, the reasons are empty."""
         listed = self.detail.ledger.get("leaks", ()) if self._leak_names else ()
         return tuple(Leak(leak["what"], leak["why"]) for leak in listed) or tuple(Leak(name, "") for name in self._leak_names)
 
@@ -105,12 +105,12 @@ class CellRecord:
 
     @property
     def ranked(self) -> bool:
-        """Whether its number may stand in a ranking: private, sound, and without a leak."""
+        """Whether it may appear in a ranking: it is private, sound, and without a leak."""
         return self.done and self.private and self.sound and not self._leak_names
 
     @property
     def guarantee(self) -> str:
-        """The standing of the guarantee in a few plain words."""
+        """What may be said about its privacy, in a few plain words."""
         if not self.private:
             return "NOT PRIVATE"
         leaks = [name for name in self._leak_names if name != UNPROVEN_NOISE.what]
@@ -119,7 +119,7 @@ class CellRecord:
         return ", ".join([*unproven, *([f"LEAKS {', '.join(leaks)}"] if leaks else [])]) or "sound"
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
-        """Return a metric over the runs; one that has a single value has it under every suffix."""
+        """Return a summary of a metric over the runs. A metric with a single value has the same value for every suffix."""
         return self.metrics.get(f"{name}_{suffix}", self.metrics.get(name))
 
     def error(self, suffix: str = "median") -> float | None:
@@ -132,28 +132,29 @@ class CellRecord:
 
     @property
     def attacked(self) -> bool:
-        """Whether an attack measured something on this cell."""
+        """Whether an attack measured something on this cell. The attack that is named may do nothing."""
         return any(name.startswith("attack/") for name in self.metrics)
 
     @property
     def versions(self) -> dict[str, str]:
         """What must agree for the same command to give the same bits."""
-        tags = {"dpbench": "version", "plugins": "plugin_version", "NumPy": "numpy", "processor and BLAS": "cpu"}
-        return {name: self.tags.get(f"dpbench.{tag}", "") for name, tag in tags.items()}
+        tags = (names.VERSION, names.PLUGIN_VERSION, names.NUMPY, names.CPU)
+        parts = ("dpbench", "plugins", "NumPy", "processor and BLAS")
+        return {part: self.tags.get(tag, "") for part, tag in zip(parts, tags, strict=True)}
 
     def as_columns(self) -> dict[str, Any]:
-        """Return the row of ``records.parquet``: everything but the detail."""
+        """Return the row of ``records.parquet``: everything except the detail."""
         return {**{name: getattr(self, name) for name in COLUMNS}, **self.params, **self.tags, **self.metrics}
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], detail: CellDetail) -> CellRecord:
         """Make the record again from a row of ``records.parquet``."""
-        own: dict[str, Any] = {name: columns.get(name) or "" for name in COLUMNS}
+        fields: dict[str, Any] = {name: columns.get(name) or "" for name in COLUMNS}
         rest = {name: value for name, value in columns.items() if name not in COLUMNS and value is not None}
         metrics = {name: float(value) for name, value in rest.items() if "/" in name and math.isfinite(value)}
         tags = {name: str(value) for name, value in rest.items() if name.startswith("dpbench.")}
         params = {name: str(value) for name, value in rest.items() if name not in tags and "/" not in name}
-        return cls(params=params, tags=tags, metrics=metrics, detail=detail, **own)
+        return cls(params=params, tags=tags, metrics=metrics, detail=detail, **fields)
 
     @property
     def accounted(self) -> float:
@@ -162,25 +163,25 @@ class CellRecord:
 
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
-        """Everything but the mechanism and ε: only errors on the same problem can be compared."""
+        """All parameters except the mechanism and ε: only errors on the same problem can be compared."""
         return tuple((key, value) for key, value in self.params.items() if key.partition(".")[0] not in ("mechanism", "epsilon"))
 
     @property
     def epsilon(self) -> float:
-        """The ε that was asked for."""
+        """The requested ε."""
         return float(self.params["epsilon"])
 
 
 def label(cell: CellRecord) -> str:
-    """Return the mechanism's name, with its options where the sweep varied them."""
+    """Return the mechanism's name, with those of its options that the sweep varied."""
     options = [f"{key.partition('.')[2]}={value}" for key, value in cell.params.items() if key.startswith("mechanism.")]
     return cell.params["mechanism"] + (f" ({', '.join(options)})" if options else "")
 
 
 def distinguishing_params(cells: Sequence[CellRecord]) -> list[str]:
-    """Return the parameters that tell these cells apart, apart from mechanism, model, dataset, attack and ε.
+    """Return the parameters that distinguish these cells, in addition to mechanism, model, dataset, attack and ε.
 
-    Options are parameters only where the sweep varied them, so they always count.
+    Options are parameters only if the sweep varied them, so they always count.
     """
     known = ("mechanism", "model", "dataset", "attack", "epsilon")
     usual = (*known, "delta", "splits")

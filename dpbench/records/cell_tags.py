@@ -18,7 +18,7 @@ class Provenance:
     plugin_version: str
     numpy: str
     cpu: str
-    """The machine and its BLAS kernels: where they and NumPy agree, the same command gives the same bits."""
+    """The machine and its BLAS kernels: with the same NumPy on the same CPU, the same command gives the same bits."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Standing:
 
 
 def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
-    """Return the tags of a cell, the only place where they are made."""
+    """Return the tags of a cell. No other function makes them."""
     tags = {
         names.SYNTHETIC: str(provenance.synthetic).lower(),
-        "dpbench.version": __version__,
-        "dpbench.numpy": provenance.numpy,
-        "dpbench.cpu": provenance.cpu,
-        "dpbench.plugin_version": provenance.plugin_version,
+        names.VERSION: __version__,
+        names.NUMPY: provenance.numpy,
+        names.CPU: provenance.cpu,
+        names.PLUGIN_VERSION: provenance.plugin_version,
         names.NOISE: standing.noise,
         names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),

@@ -1,4 +1,4 @@
-"""Leaks: what reached a result without being paid for, by name."""
+"""Name the leaks that the core knows: what reached a result without being paid for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Leak:
-    """Something that reached the result without being paid for: a short name, and why it is one."""
+    """Something that reached the result without being paid for: a short name, and the reason why it is a leak."""
 
     what: str
     why: str
@@ -15,10 +15,9 @@ class Leak:
 
 BOUNDS_FROM_DATA = Leak("bounds_from_data", "the bounds were read from the private rows, which no ε pays for")
 
-
 ROWS_DROPPED = Leak(
-    "rows_dropped", "rows were left out for what they hold, so that n, which counts as public, depends on the data"
+    "rows_dropped", "rows were left out because of their values, so that n, which counts as public, depends on the data"
 )
 
 UNPROVEN_NOISE = Leak("unproven_noise", "noise was published with a claim and without a proof: it may protect nothing")
-"""The leak that stands beside every entry that has a claim and no proof."""
+"""The leak that the ledger adds with every entry that has a claim and no proof."""

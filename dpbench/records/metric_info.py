@@ -1,4 +1,4 @@
-"""What a reader must know of a metric: recorded with every sweep, so that figures and tables need no plugin."""
+"""Describe a metric for readers. The description is recorded with every sweep, so that reports need no plugin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Direction = Literal["lower", "higher", "neither"]
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """A metric's name, and what it says."""
+    """A metric's name, and what a reader must know about it."""
 
     name: str
     """``utility/rmse``; without the group where a plugin declares it."""

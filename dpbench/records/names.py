@@ -16,6 +16,10 @@ AUDIT = "dpbench.audit"
 NOISE = "dpbench.noise"
 SYNTHETIC = "dpbench.synthetic"
 ROWS_DROPPED = "dpbench.rows_dropped"
+VERSION = "dpbench.version"
+NUMPY = "dpbench.numpy"
+CPU = "dpbench.cpu"
+PLUGIN_VERSION = "dpbench.plugin_version"
 SWEEP_KEY = "dpbench.sweep_key"
 COMMAND = "dpbench.command"
 REPEATED = "dpbench.asked_again"
@@ -82,10 +86,10 @@ CELL_TAGS = (
     Name(NOISE, "where the noise came from: `simulation` (from the seed, for experiments only) or `secure`"),
     Name(SYNTHETIC, "`true` if the rows were drawn and not collected"),
     Name(ROWS_DROPPED, "how many rows were left out because a value was missing; only if there were any"),
-    Name("dpbench.version", "the version of dpbench"),
-    Name("dpbench.numpy", "the version of NumPy"),
-    Name("dpbench.cpu", "the machine and its BLAS kernels: with the same NumPy on the same CPU, a command gives the same bits"),
-    Name("dpbench.plugin_version", "the distribution that the mechanism came from, and its version"),
+    Name(VERSION, "the version of dpbench"),
+    Name(NUMPY, "the version of NumPy"),
+    Name(CPU, "the machine and its BLAS kernels: with the same NumPy on the same CPU, a command gives the same bits"),
+    Name(PLUGIN_VERSION, "the distribution that the mechanism came from, and its version"),
     Name(PARENT, "the run of the sweep, if the cell belongs to one"),
     Name("mlflow.runName", "the name of the run on MLflow's pages"),
     Name(COLOUR, "the colour of the mechanism in MLflow's charts"),

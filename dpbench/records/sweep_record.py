@@ -1,4 +1,4 @@
-"""The record of a sweep: its cells, what was asked for, and the preset if there was one."""
+"""Hold the record of a sweep: its cells, its request, and the preset if there was one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.records.metric_info import MetricInfo
 from dpbench.records.preset import Preset
 
-HOW_NOT_WHAT = ("experiment", "quick", "tracking", "engine", "rerun", "hydra")
-"""Keys that say where and how a sweep runs, and not what: a preset stays itself under them."""
+KEYS_OF_EXECUTION = ("experiment", "quick", "tracking", "engine", "rerun", "hydra")
+"""Keys that say where and how a sweep runs. Overriding them does not change what a preset runs."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class SweepRecord:
     command: str
     """The command as it can be typed again."""
     overrides: tuple[str, ...] = ()
-    """What was asked for, one ``key=value`` each, without flags."""
+    """The overrides of the command, one ``key=value`` each, without flags."""
     preset: Preset | None = None
     quick: bool = False
-    """Whether ``quick=true`` reduced the repeats: a first look, and no evidence."""
+    """Whether ``quick=true`` reduced the repeats: a first look, not evidence."""
     option_help: Mapping[str, str] = field(default_factory=dict)
     """The help text of every option that the sweep varied, by its key: figures label their axes with it."""
     metric_info: Mapping[str, MetricInfo] = field(default_factory=dict)
-    """What is to be known of the metrics of its models and attacks, by their full names."""
+    """Label, meaning, direction and unit of the metrics of its models and attacks, by full name."""
     run_id: str = ""
     """The parent run, if the sweep is recorded."""
 
@@ -39,10 +39,10 @@ class SweepRecord:
 
     @property
     def changed(self) -> list[str]:
-        """The overrides that replace values of the preset: with any of them it is not the paper's figure."""
+        """The overrides that replace values of the preset: with any of them the sweep is not the paper's figure."""
         if self.preset is None:
             return []
-        return [text for text in self.overrides if text.partition("=")[0].partition(".")[0].lstrip("+~") not in HOW_NOT_WHAT]
+        return [text for text in self.overrides if text.partition("=")[0].partition(".")[0].lstrip("+~") not in KEYS_OF_EXECUTION]
 
     @property
     def synthetic(self) -> bool:
@@ -50,7 +50,7 @@ class SweepRecord:
         return any(cell.synthetic for cell in self.done)
 
     def request(self) -> dict[str, Any]:
-        """Return what was asked for as plain data: the artifact ``sweep.json``, read by :meth:`from_request`."""
+        """Return the request as plain data: the artifact ``sweep.json``, which :meth:`from_request` reads."""
         return {
             "command": self.command,
             "overrides": list(self.overrides),

@@ -6,16 +6,8 @@ from typing import Any
 
 import pytest
 
-from dpbench.records import names
-from dpbench.records.cell_record import (
-    CellRecord,
-    DetailInMemory,
-    Provenance,
-    Standing,
-    cell_tags,
-    distinguishing_params,
-    label,
-)
+from dpbench.records.cell_record import CellRecord, DetailInMemory, distinguishing_params, label
+from dpbench.records.cell_tags import Provenance, Standing, cell_tags
 from dpbench.records.leaks import BOUNDS_FROM_DATA, UNPROVEN_NOISE
 
 PARAMS = {"mechanism": "fm", "model": "linear", "dataset": "wine", "attack": "none", "epsilon": "0.8"}
@@ -41,10 +33,6 @@ def record(standing: Standing, **changes: Any) -> CellRecord:
 def test_a_guarantee_is_stated_and_only_a_sound_one_is_ranked(standing: Standing, guarantee: str, ranked: bool) -> None:
     cell = record(standing)
     assert (cell.guarantee, cell.ranked) == (guarantee, ranked)
-
-
-def test_a_failed_cell_is_not_called_private_or_not_private() -> None:
-    assert names.PRIVATE not in cell_tags(PROVENANCE, Standing("simulation"))
 
 
 def test_leaks_have_their_reason_from_the_ledger_or_none() -> None:
