@@ -15,7 +15,6 @@ from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.model import Problem
 from dpbench.data.moments import Moments
 from dpbench.data.scaling import Rows
-from dpbench.privacy.polynomial import Loss
 from dpbench.privacy.quadratic import Quadratic
 
 
@@ -57,7 +56,7 @@ def fit_unbiased(problem: Problem, gram: np.ndarray, floor: np.ndarray) -> Fit:
 
 def _objective(problem: Problem, gram: np.ndarray) -> Quadratic:
     loss, moments = problem.loss, Moments(gram, problem.geometry)
-    assert isinstance(loss, Loss)
+    assert loss is not None
     return Quadratic(loss.curvature * moments.xx, loss.slope[0] * moments.x + loss.slope[1] * moments.xy)
 
 

@@ -60,11 +60,11 @@ class DropSensitive(Mechanism):
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         geometry = curator.geometry
-        named = self.sensitive or geometry.sensitive
-        narrow = curator.without(named)
+        sensitive = self.sensitive or geometry.sensitive
+        narrow = curator.without(sensitive)
         fit = self._base().fit(narrow, problem.with_geometry(narrow.geometry), budget)
         remaining = np.ones(geometry.dimension, dtype=bool)
-        for attribute in named:
+        for attribute in sensitive:
             remaining[list(geometry.positions(attribute))] = False
         weights = np.zeros((len(fit.weights), geometry.dimension))
         weights[:, remaining] = fit.weights
