@@ -55,12 +55,12 @@ def time_fits() -> tuple[float, float]:
     from dpbench.base.one_thread import one_thread
     from dpbench.cells.loading import rows_of
     from dpbench.cells.unit_runner import run_unit
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
 
     # 12 features and the target: 13 columns
     grid = ["dataset=gaussian", "dataset.n=370000", "dataset.d=12", "mechanism=fm", "model.intercept=false"]
-    planned = plan(loaded([*grid, "epsilon=0.1,0.2,0.4,0.8,1.6,3.2"]))
+    planned = plan(grid_points([*grid, "epsilon=0.1,0.2,0.4,0.8,1.6,3.2"]))
     units = planned.units()
     z = np.ascontiguousarray(rows_of(units[0].cells[0]).scaled(0).rows.z[:, 1:])
     assert z.shape == (370_000, 13)
@@ -84,7 +84,7 @@ def time_sweep(cells: int) -> tuple[float, float]:
     from mlflow.entities import Metric, Param
 
     from dpbench.sweeps.execution import execute
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
     from dpbench.tracking.store import open_store
 
@@ -92,7 +92,7 @@ def time_sweep(cells: int) -> tuple[float, float]:
     grid = ["dataset=gaussian", "dataset.n=100", "dataset.d=3", "mechanism=no_privacy", f"epsilon={epsilons}"]
     with tempfile.TemporaryDirectory() as name:
         uri = f"sqlite:///{Path(name) / 'ours.db'}"
-        points = loaded([*grid, "engine=serial", f"tracking.uri={uri}"])
+        points = grid_points([*grid, "engine=serial", f"tracking.uri={uri}"])
         open_store(uri).close()
         outcome: Any = None
 

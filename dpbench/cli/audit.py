@@ -52,11 +52,11 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
     from dpbench.cells.budgets import budget_of
     from dpbench.cells.cell import Settings
     from dpbench.registry.lookup import registry
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
 
     keys = _checked_keys(overrides)
     reasons, count = [], 0
-    for point in loaded(overrides if "audit.level" in keys else [*overrides, "audit.level=all"]):
+    for point in grid_points(overrides if "audit.level" in keys else [*overrides, "audit.level=all"]):
         built = {kind: registry().get(kind, point.config[kind]["name"]).build(_options(point.config[kind])) for kind in GROUPS}
         mechanism, model, dataset = built.values()
         settings = Settings(**{key: point.config[key] for key in KEYS})
@@ -82,7 +82,7 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
 def _checked_keys(overrides: Sequence[str]) -> set[str]:
     """Return the keys of the overrides and their groups. Keys that have no effect on an audit are refused."""
     from dpbench.audit.settings import AuditSettings
-    from dpbench.sweeps.grid import parse
+    from dpbench.sweeps.hydra.overrides import parse
 
     axes = {axis.key: axis for axis in parse(overrides)}
     for key, axis in axes.items():

@@ -68,7 +68,7 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
 def fetch(name: str, options: tuple[str, ...]) -> None:
     """Download the data of a dataset, with its options as on the command line: fetch acs state=vt year=2019."""
     from dpbench.registry.lookup import registry
-    from dpbench.sweeps.grid import parse
+    from dpbench.sweeps.hydra.overrides import parse
 
     axes = parse(options)
     for text, axis in zip(options, axes, strict=True):

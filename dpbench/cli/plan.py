@@ -21,12 +21,12 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
     from dpbench.tracking.run_writer import Writer
     from dpbench.tracking.store import open_store
 
-    points = loaded(overrides)
+    points = grid_points(overrides)
     planned = plan(points)
     tracking = points[0].config["tracking"]
     try:

@@ -27,13 +27,13 @@ def command(overrides: tuple[str, ...]) -> None:
     """
     from dpbench.privacy.secure_noise import require
     from dpbench.releases.fit_release import release
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
 
     path, overwrite, kept = _read(overrides)
     require()
     # a mechanism that counts in another currency would spend more than the ε that was typed
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
-    made = release(loaded([*kept, *matched])[0].config)
+    made = release(grid_points([*kept, *matched])[0].config)
     try:
         made.save(path, overwrite)
     except FileExistsError:
@@ -46,7 +46,7 @@ def command(overrides: tuple[str, ...]) -> None:
 
 def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
     """Where the model goes, whether it may replace a file, and what is for the configuration."""
-    from dpbench.sweeps.grid import parse
+    from dpbench.sweeps.hydra.overrides import parse
 
     own: dict[str, Any] = {}
     kept: list[str] = []

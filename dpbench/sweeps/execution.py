@@ -156,6 +156,14 @@ def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None
                 progress.advance()
 
 
+def run_unrecorded(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:
+    """Run every cell of the plan and return the records, writing nothing."""
+    records: dict[str, CellRecord] = {}
+    engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
+    run_cells(plan, engine, lambda record: records.__setitem__(record.key, record))
+    return tuple(records_of(plan, records, {}))
+
+
 def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[BlockResult]:
     """The parts of all units; where one died, its cells are tried one by one, so that only the guilty one is given up."""
     again: list[Unit] = []

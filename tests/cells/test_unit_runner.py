@@ -13,7 +13,7 @@ from dpbench.cells.summaries import record_of
 from dpbench.cells.unit_runner import UnitRunner, run_unit
 from dpbench.contracts.dataset import Dataset
 from dpbench.records.cell_tags import Provenance
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import SweepPlan, plan
 
 GRID = ("dataset=census", "dataset.sample_n=300", "splits.repeats=2", "splits.folds=2")
@@ -72,7 +72,7 @@ def test_cells_that_differ_by_the_attack_only_share_one_fit(monkeypatch: pytest.
     monkeypatch.setattr(UnitRunner, "curator", lambda self, *arguments: fits.append(arguments) or original(self, *arguments))
     unit_runner.last_runner.clear()
     grid = ("attack=none,model_inversion,membership", "mechanism=fm,dpba", "epsilon=0.5,1,2")
-    results = run(plan(loaded([*grid, *GRID])))
+    results = run(plan(grid_points([*grid, *GRID])))
     assert len(results) == 18
     assert len(fits) == 6
     for (mechanism, attack, epsilon), result in results.items():
@@ -82,7 +82,7 @@ def test_cells_that_differ_by_the_attack_only_share_one_fit(monkeypatch: pytest.
 
 def test_shadow_fits_are_the_mechanism_with_noise_of_its_own() -> None:
     """On the very splits of the runs: without noise the same weights, with noise none of them."""
-    (unit,) = plan(loaded(["mechanism=fm,no_privacy", "attack=membership", "epsilon=1", *GRID])).units()
+    (unit,) = plan(grid_points(["mechanism=fm,no_privacy", "attack=membership", "epsilon=1", *GRID])).units()
     runner = UnitRunner(unit)
     noisy, exact = (runner.fit(cell) for cell in unit.cells)
     np.testing.assert_array_equal(runner.refitted(exact, runner.block), exact.fit.weights)
@@ -94,14 +94,14 @@ def test_shadow_fits_are_the_mechanism_with_noise_of_its_own() -> None:
 
 @pytest.mark.usefixtures("empty")
 def test_a_run_without_weights_is_not_attacked_but_its_controls_stand() -> None:
-    (result,) = run(plan(loaded(["mechanism=empty", "attack=model_inversion", *GRID]))).values()
+    (result,) = run(plan(grid_points(["mechanism=empty", "attack=model_inversion", *GRID]))).values()
     assert np.isnan(result.runs["attack/accuracy_train"][0])
     assert np.isfinite(result.runs["attack/accuracy_train"][1:]).all()
     assert np.isfinite(result.runs["attack/control/imputation/accuracy_train"]).all()
 
 
 def test_a_record_holds_the_attack_with_bounds_and_one_cap() -> None:
-    sweep_plan = plan(loaded(["mechanism=fm,no_privacy", "epsilon=0.8", "attack=none,model_inversion", *GRID]))
+    sweep_plan = plan(grid_points(["mechanism=fm,no_privacy", "epsilon=0.8", "attack=none,model_inversion", *GRID]))
     cells = {planned.cell.key: planned.cell for planned in sweep_plan.to_run if planned.cell is not None}
     for result in run(sweep_plan).values():
         cell = cells[result.key]
@@ -117,7 +117,7 @@ def test_a_record_holds_the_attack_with_bounds_and_one_cap() -> None:
 def test_shadow_fits_draw_no_table_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that is redrawn for each repeat is drawn once per pass over the repeats, not once more per shadow fit."""
     grid = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "dataset.redraw=true", "splits=holdout", "splits.repeats=6")
-    (unit,) = plan(loaded([*grid, "attack=membership", "attack.fits=8", "attack.targets=20"])).units()
+    (unit,) = plan(grid_points([*grid, "attack=membership", "attack.fits=8", "attack.targets=20"])).units()
     draws = []
     original = Dataset.table
     monkeypatch.setattr(Dataset, "table", lambda self, generator: draws.append(self) or original(self, generator))
@@ -129,7 +129,7 @@ def test_shadow_fits_draw_no_table_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.usefixtures("raising")
 def test_a_failing_cell_leaves_the_other_cells_of_its_unit_alone() -> None:
-    (unit,) = plan(loaded(["mechanism=raising,fm", *GRID])).units()
+    (unit,) = plan(grid_points(["mechanism=raising,fm", *GRID])).units()
     failed, passed = run_unit(unit)
     assert failed.error.startswith("ZeroDivisionError: no luck (dropped_in.py:")
     assert failed.runs == {}
@@ -140,6 +140,6 @@ def test_a_failing_cell_leaves_the_other_cells_of_its_unit_alone() -> None:
 @pytest.mark.parametrize(("returned", "words"), [("weights", "must return a dpbench.Fit"), ("Fit.good(weights[:1])", "of shape")])
 def test_a_mechanism_that_returns_no_fit_for_every_run_fails(drop_in: Callable[[str], None], returned: str, words: str) -> None:
     drop_in(EMPTY.replace("Fit.good(weights)", returned))
-    (unit,) = plan(loaded(["mechanism=empty", *GRID])).units()
+    (unit,) = plan(grid_points(["mechanism=empty", *GRID])).units()
     (result,) = run_unit(unit)
     assert words in result.error

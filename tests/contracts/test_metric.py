@@ -12,7 +12,7 @@ import dpbench
 from dpbench.base.errors import Refused
 from dpbench.contracts.metric import Metric
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 SMALL = {"splits.repeats": 2, "dataset.n": 60, "dataset.d": 2}
@@ -71,7 +71,7 @@ def test_its_code_is_part_of_a_cell_s_key(drop_in) -> None:
 
     def key() -> str:
         registry.cache_clear()
-        (planned,) = plan(loaded(overrides)).cells
+        (planned,) = plan(grid_points(overrides)).cells
         return planned.cell.key
 
     before = key()

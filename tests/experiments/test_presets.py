@@ -10,7 +10,7 @@ import yaml
 
 from dpbench.base.errors import Refused
 from dpbench.experiments.presets import experiments, select, values_of
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 
 
 def write(folder: Path, params: dict[str, Any], **preset: Any) -> Path:
@@ -27,7 +27,7 @@ def test_a_preset_of_ones_own_is_listed_and_expands(tmp_path: Path) -> None:
     write(tmp_path, params, title="Mine", shows="something")
     (found,) = select("mine", experiments(str(tmp_path)))
     assert (found.cells, found.runs, found.shows) == (6, 20, "something")
-    assert len(loaded(["experiment=mine"], str(tmp_path))) == 6
+    assert len(grid_points(["experiment=mine"], str(tmp_path))) == 6
 
 
 def test_a_preset_that_says_nothing_is_a_grid_too(tmp_path: Path) -> None:
@@ -38,10 +38,10 @@ def test_a_preset_that_says_nothing_is_a_grid_too(tmp_path: Path) -> None:
 def test_a_wrong_option_in_a_preset_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"mechanism": "fm,dpba", "mechanism.rigde": 4})
     with pytest.raises(Refused, match="ridge"):
-        loaded(["experiment=mine"], str(tmp_path))
+        grid_points(["experiment=mine"], str(tmp_path))
     write(tmp_path, {"mechanism": "fm", "splitz.folds": 4})
     with pytest.raises(Refused, match="splitz"):
-        loaded(["experiment=mine"], str(tmp_path))
+        grid_points(["experiment=mine"], str(tmp_path))
 
 
 def test_a_preset_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -74,6 +74,6 @@ def test_a_users_preset_has_no_paper_whose_choices_it_could_name(tmp_path: Path)
 
 
 def test_a_preset_of_a_broken_paper_is_refused_with_the_reason(broken_paper: None) -> None:
-    for refuse in (lambda: select("mine/fig1", experiments()), lambda: loaded(["experiment=mine/fig1"])):
+    for refuse in (lambda: select("mine/fig1", experiments()), lambda: grid_points(["experiment=mine/fig1"])):
         with pytest.raises(Refused, match=r"no experiment named 'mine/fig1'.*fig1\.yaml is not YAML"):
             refuse()

@@ -12,7 +12,7 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.engines import Engine
 from dpbench.sweeps.execution import run_cells
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import SweepPlan, plan
 
 TABLES = {
@@ -77,7 +77,7 @@ def _tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dataset", TABLES)
 def test_every_cell_runs_or_is_pruned_with_a_sentence(dataset: str) -> None:
-    planned = plan(loaded([*GRID, *TABLES[dataset]]))
+    planned = plan(grid_points([*GRID, *TABLES[dataset]]))
     kinds = registry().names("mechanism"), registry().names("model")
     assert len(planned.cells) == len(kinds[0]) * len(kinds[1]) * 3
     for cell in planned.cells:
@@ -100,7 +100,7 @@ def test_every_cell_runs_or_is_pruned_with_a_sentence(dataset: str) -> None:
 @pytest.mark.parametrize("dataset", TABLES)
 def test_without_a_sensitive_attribute_the_mechanisms_that_need_one_say_so(dataset: str) -> None:
     table = [override for override in TABLES[dataset] if not override.startswith("dataset.sensitive=")]
-    planned = plan(loaded([*GRID, *table, "dataset.sensitive=null"]))
+    planned = plan(grid_points([*GRID, *table, "dataset.sensitive=null"]))
     for cell in planned.cells:
         if cell.params["mechanism"] in NEEDS_SENSITIVE:
             assert cell.state == "pruned"
@@ -122,7 +122,7 @@ SWEPT = {
 @pytest.mark.parametrize("dataset", SWEPT)
 def test_every_dataset_runs_the_first_sweep(dataset: str) -> None:
     grid = ("mechanism=fm,dpba", "epsilon=0.1,0.8,3.2", "splits.repeats=2")
-    records = ran(plan(loaded([*grid, f"dataset={dataset.split()[0]}", *SWEPT[dataset]])))
+    records = ran(plan(grid_points([*grid, f"dataset={dataset.split()[0]}", *SWEPT[dataset]])))
     assert len(records) == 6
     assert faults(records) == []
     assert {record.tags["dpbench.sound"] for record in records} == {"true"}

@@ -131,11 +131,11 @@ def drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 @pytest.fixture
 def planned() -> Callable[..., Any]:
     """The plan of some overrides, on wine where they name no dataset."""
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
 
     def make(*overrides: str) -> Any:
         own = any(override.startswith("dataset=") for override in overrides)
-        return plan(loaded([*([] if own else ["dataset=wine"]), *overrides]))
+        return plan(grid_points([*([] if own else ["dataset=wine"]), *overrides]))
 
     return make

@@ -12,7 +12,8 @@ from hydra.core.global_hydra import GlobalHydra
 
 from dpbench.base.errors import Refused
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.grid import GridPoint, loaded
+from dpbench.sweeps.grid import GridPoint
+from dpbench.sweeps.hydra.composition import grid_points
 
 DropIn = Callable[[str, str], Path]
 
@@ -31,7 +32,7 @@ def chosen(points: list[GridPoint], *keys: str) -> list[Any]:
 
 
 def test_nothing_asked_is_one_cell_of_defaults() -> None:
-    (point,) = loaded([])
+    (point,) = grid_points([])
     assert point.axes == {}
     assert chosen([point], "mechanism", "model", "dataset", "attack", "epsilon", "seed") == [
         ("fm", "linear", "census", "none", 1.0, 0)
@@ -39,7 +40,7 @@ def test_nothing_asked_is_one_cell_of_defaults() -> None:
 
 
 def test_groups_and_values_are_multiplied_the_last_one_fastest() -> None:
-    points = loaded(["mechanism=fm,dpba", "epsilon=0.1,0.8,3.2", "model=linear,ridge"])
+    points = grid_points(["mechanism=fm,dpba", "epsilon=0.1,0.8,3.2", "model=linear,ridge"])
     expected = [
         (mechanism, epsilon, model)
         for mechanism in ("fm", "dpba")
@@ -51,18 +52,18 @@ def test_groups_and_values_are_multiplied_the_last_one_fastest() -> None:
 
 
 def test_the_order_is_the_commands_not_the_groups() -> None:
-    points = loaded(["epsilon=0.8,0.1", "mechanism=fm,dpba"])
+    points = grid_points(["epsilon=0.8,0.1", "mechanism=fm,dpba"])
     assert chosen(points, "epsilon", "mechanism") == [(0.8, "fm"), (0.8, "dpba"), (0.1, "fm"), (0.1, "dpba")]
 
 
 def test_a_fixed_value_is_no_axis() -> None:
-    (point,) = loaded(["mechanism=dpba", "epsilon=0.4", "splits.repeats=3"])
+    (point,) = grid_points(["mechanism=dpba", "epsilon=0.4", "splits.repeats=3"])
     assert point.axes == {}
     assert chosen([point], "mechanism", "epsilon", "splits.repeats") == [("dpba", 0.4, 3)]
 
 
 def test_an_option_that_one_mechanism_has_gives_the_other_no_copies() -> None:
-    points = loaded(["mechanism=fm,dpba,no_privacy", "mechanism.convention=monomial,matrix", "mechanism.alpha=0.3,0.6"])
+    points = grid_points(["mechanism=fm,dpba,no_privacy", "mechanism.convention=monomial,matrix", "mechanism.alpha=0.3,0.6"])
     assert chosen(points, "mechanism", "mechanism.convention", "mechanism.alpha") == [
         ("fm", "monomial", None),
         ("fm", "matrix", None),
@@ -76,12 +77,12 @@ def test_an_option_that_one_mechanism_has_gives_the_other_no_copies() -> None:
 
 
 def test_an_option_that_both_have_is_multiplied() -> None:
-    points = loaded(["mechanism=fm,dpba", "mechanism.ridge=1,2"])
+    points = grid_points(["mechanism=fm,dpba", "mechanism.ridge=1,2"])
     assert chosen(points, "mechanism", "mechanism.ridge") == [("fm", 1), ("fm", 2), ("dpba", 1), ("dpba", 2)]
 
 
 def test_keys_of_one_kind_of_splits_give_the_other_no_copies() -> None:
-    points = loaded(["splits=kfold,holdout", "splits.folds=2,3", "splits.repeats=1"])
+    points = grid_points(["splits=kfold,holdout", "splits.folds=2,3", "splits.repeats=1"])
     assert chosen(points, "splits.scheme", "splits.folds") == [("kfold", 2), ("kfold", 3), ("holdout", None)]
 
 
@@ -111,27 +112,27 @@ def test_keys_of_one_kind_of_splits_give_the_other_no_copies() -> None:
     ],
 )
 def test_the_grammar_of_values(override: str, key: str, values: list[Any]) -> None:
-    assert chosen(loaded([override]), key) == values
+    assert chosen(grid_points([override]), key) == values
 
 
 def test_a_star_is_every_component() -> None:
-    assert chosen(loaded(["mechanism=glob(*)"]), "mechanism") == list(registry().names("mechanism"))
+    assert chosen(grid_points(["mechanism=glob(*)"]), "mechanism") == list(registry().names("mechanism"))
 
 
 def test_a_key_that_is_given_twice_is_refused() -> None:
     with pytest.raises(Refused, match="The key 'epsilon' is given 2 times"):
-        loaded(["epsilon=1", "mechanism=fm", "epsilon=2"])
+        grid_points(["epsilon=1", "mechanism=fm", "epsilon=2"])
 
 
 def test_an_interval_has_no_values_to_sweep() -> None:
     with pytest.raises(Refused, match=r"epsilon=interval\(0\.1,0\.8\)"):
-        loaded(["epsilon=interval(0.1,0.8)"])
+        grid_points(["epsilon=interval(0.1,0.8)"])
 
 
 @pytest.mark.parametrize("override", ["mechanism@other=fm", "epsilon=0.8,", "epsilon='0.8", "=1", "+epsilon=1"])
 def test_what_cannot_be_read_is_refused(override: str) -> None:
     with pytest.raises(Refused):
-        loaded([override])
+        grid_points([override])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_what_cannot_be_read_is_refused(override: str) -> None:
 )
 def test_unknown_names_are_refused_with_the_near_ones(overrides: list[str], sentence: str) -> None:
     with pytest.raises(Refused) as refusal:
-        loaded(overrides)
+        grid_points(overrides)
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
@@ -178,13 +179,13 @@ def preset() -> str:
 
 
 def test_a_preset_sweeps_by_itself(preset: str) -> None:
-    points = loaded([preset])
+    points = grid_points([preset])
     assert chosen(points, "mechanism", "epsilon") == [("fm", 0.1), ("fm", 0.8), ("dpba", 0.1), ("dpba", 0.8)]
     assert chosen(points, "dataset", "dataset.n", "splits.repeats", "seed") == [("gaussian", 60, 2, 7)] * 4
 
 
 def test_the_command_line_overrules_a_preset(preset: str) -> None:
-    points = loaded([preset, "epsilon=5", "seed=1", "dataset.n=80,90"])
+    points = grid_points([preset, "epsilon=5", "seed=1", "dataset.n=80,90"])
     assert chosen(points, "mechanism", "epsilon", "seed", "dataset.n") == [
         ("fm", 5, 1, 80),
         ("fm", 5, 1, 90),
@@ -195,24 +196,24 @@ def test_the_command_line_overrules_a_preset(preset: str) -> None:
 
 def test_an_unknown_preset_names_the_near_ones(preset: str) -> None:
     with pytest.raises(Refused, match=r"no experiment named 'zhang/figrue'\. Did you mean zhang/figure"):
-        loaded(["experiment=zhang/figrue"])
+        grid_points(["experiment=zhang/figrue"])
 
 
 def test_one_preset_at_a_time(preset: str) -> None:
     with pytest.raises(Refused, match="One experiment at a time"):
-        loaded(["experiment=zhang/figure,other"])
+        grid_points(["experiment=zhang/figure,other"])
 
 
 def test_an_unrelated_hydra_application_is_left_as_it_was() -> None:
     before = GlobalHydra.instance().hydra
-    loaded([])
+    grid_points([])
     with pytest.raises(Refused):
-        loaded(["mechanism=nope"])
+        grid_points(["mechanism=nope"])
     assert GlobalHydra.instance().hydra is before
 
 
 def test_points_share_no_state() -> None:
-    first, second = loaded(["epsilon=1,2"])
+    first, second = grid_points(["epsilon=1,2"])
     first.config["mechanism"]["ridge"] = 99
     assert second.config["mechanism"]["ridge"] != 99
 
@@ -241,7 +242,7 @@ def test_a_strangers_option_is_swept_without_yaml(drop_in: DropIn) -> None:
             return [Mine]
         ''',
     )
-    points = loaded(["mechanism=mine,fm", "mechanism.columns=[c],[d,e]", "mechanism.weights={a:1,b:2}"])
+    points = grid_points(["mechanism=mine,fm", "mechanism.columns=[c],[d,e]", "mechanism.weights={a:1,b:2}"])
     assert chosen(points, "mechanism", "mechanism.columns") == [("mine", ["c"]), ("mine", ["d", "e"]), ("fm", None)]
     assert points[0].config["mechanism"]["weights"] == {"a": 1, "b": 2}
 
@@ -249,7 +250,7 @@ def test_a_strangers_option_is_swept_without_yaml(drop_in: DropIn) -> None:
 @pytest.mark.parametrize("value", ["März.csv", "a(1).csv", "a=b.csv", "~/x y.csv", ";"])
 def test_a_files_name_needs_no_quotes(value: str) -> None:
     """The grammar of overrides cannot read some of them; only options of the data and the store are helped."""
-    (point,) = loaded([f"dataset.{'delimiter' if value == ';' else 'path'}={value}", "dataset=table"])
+    (point,) = grid_points([f"dataset.{'delimiter' if value == ';' else 'path'}={value}", "dataset=table"])
     assert value in (point.config["dataset"]["path"], point.config["dataset"]["delimiter"])
     with pytest.raises(Refused, match="cannot be read"):
-        loaded(["epsilon='0.8"])
+        grid_points(["epsilon='0.8"])

@@ -175,8 +175,8 @@ def test_whatever_changes_the_result_changes_the_key(planned: Planner, change: s
 
 def test_the_key_is_the_same_in_another_process(planned: Planner, tmp_path: Path) -> None:
     code = (
-        "from dpbench.sweeps.grid import loaded; from dpbench.sweeps.plan import plan\n"
-        "print(plan(loaded(['dataset=wine'])).cells[0].cell.key)"
+        "from dpbench.sweeps.hydra.composition import grid_points; from dpbench.sweeps.plan import plan\n"
+        "print(plan(grid_points(['dataset=wine'])).cells[0].cell.key)"
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert [result.stdout.strip()] == keys(planned()), result.stderr

@@ -176,7 +176,7 @@ def test_an_interruption_ends_hydras_own_sweeper_too(home: Any, monkeypatch: pyt
         calls.append(1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app, "finish", interrupted)
+    monkeypatch.setattr(app, "run_points", interrupted)
     answer = home.run("-m", "hydra/sweeper=basic", "epsilon=0.1,0.8,3.2", *SMALL)
     assert answer.code == 130
     assert len(calls) == 1, "the jobs that follow are not begun"

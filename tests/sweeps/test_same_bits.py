@@ -18,7 +18,7 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps import plan as plan_module
 from dpbench.sweeps.engines import Engine, Local
 from dpbench.sweeps.execution import run_cells
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 # wide enough for the decompositions to use more than one thread, were they let
@@ -43,7 +43,7 @@ def threads(count: int) -> Iterator[None]:
 def records(engine: Engine, *overrides: str, backwards: bool = False) -> Records:
     unit.last_runner.clear()  # nothing that an earlier sweep of this process computed is taken for a result of this one
     sources.last_rows.clear()
-    points = loaded(overrides or GRID)
+    points = grid_points(overrides or GRID)
     found: Records = {}
     run_cells(plan(points[::-1] if backwards else points), engine, lambda record: found.__setitem__(record.key, record))
     return found
@@ -99,10 +99,10 @@ def test_the_order_of_the_cells_changes_no_bit(expected: dict[str, Any]) -> None
     ids=["one repeat a block", "two repeats, then one", "one cell a unit"],
 )
 def test_other_blocks_change_no_bit(expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch, rows: int, cells: int) -> None:
-    before = len(plan(loaded(GRID)).units())
+    before = len(plan(grid_points(GRID)).units())
     monkeypatch.setattr(plan_module, "BLOCK_ROWS", rows)
     monkeypatch.setattr(plan_module, "UNIT_CELLS", cells)
-    assert len(plan(loaded(GRID)).units()) > before
+    assert len(plan(grid_points(GRID)).units()) > before
     assert bits(records(Engine())) == expected
 
 
@@ -122,7 +122,7 @@ def test_blocks_that_are_read_from_other_processes_agree_too(monkeypatch: pytest
     )
     expected = bits(records(Engine(), *grid))
     monkeypatch.setattr(plan_module, "BLOCK_ROWS", 1)
-    assert len(plan(loaded(grid)).units()) == 5
+    assert len(plan(grid_points(grid)).units()) == 5
     assert bits(records(Local(2), *grid)) == expected
 
 
@@ -143,9 +143,9 @@ def test_mechanisms_and_epsilons_meet_the_same_splits(expected: dict[str, Any]) 
 
 
 def test_the_default_blocks_depend_on_the_data_alone() -> None:
-    (small,) = plan(loaded(GRID)).units()
+    (small,) = plan(grid_points(GRID)).units()
     assert small.repeats == (0, 1, 2)
-    large = plan(loaded(["dataset=gaussian", "dataset.n=200000", "dataset.d=2", "splits.repeats=50"]))
+    large = plan(grid_points(["dataset=gaussian", "dataset.n=200000", "dataset.d=2", "splits.repeats=50"]))
     repeats = [unit.repeats for unit in large.units()]
     assert sorted(repeat for block in repeats for repeat in block) == list(range(50))
     rows = rows_of(large.to_run[0].cell).scaled(0).rows.n  # type: ignore[arg-type]

@@ -22,13 +22,13 @@ FIXED = {"splits.repeats": 2, "dataset.attributes": ("alcohol", "density"), "dat
 def run(uri: str, command: Sequence[str] = ("-m",), **more: object) -> list[CellRecord]:
     """A small sweep as the command line runs it, and the rows it saw."""
     from dpbench.sweeps.execution import execute
-    from dpbench.sweeps.grid import loaded
+    from dpbench.sweeps.hydra.composition import grid_points
+    from dpbench.sweeps.override_text import override_text
     from dpbench.sweeps.plan import plan
-    from dpbench.sweeps.python_api import _text
 
     asked = {**FIXED, "dataset": "wine", "tracking.uri": uri, **more}
-    overrides = [f"{key}={_text(value)}" for key, value in asked.items()]
-    points = loaded(overrides)
+    overrides = [f"{key}={override_text(value)}" for key, value in asked.items()]
+    points = grid_points(overrides)
     requested = [word for word in command if "=" in word]
     return list(execute(plan(points), points[0].config, sweep=True, command=command, overrides=requested).cells)
 

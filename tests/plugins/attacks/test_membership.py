@@ -17,7 +17,7 @@ from dpbench.data.scaling import Rows
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 PLANTED = '''
@@ -56,7 +56,7 @@ def planted(drop_in: Callable[[str], None]) -> None:
 
 def records(*overrides: str) -> list[CellRecord]:
     """The records of a grid, without its pruned cells."""
-    sweep = plan(loaded(overrides))
+    sweep = plan(grid_points(overrides))
     parts = [part for unit in sweep.units() for part in run_unit(unit)]
     cells = {cell.cell.key: cell for cell in sweep.to_run if cell.cell is not None}
     assert [part.error for part in parts] == [""] * len(parts)
@@ -155,7 +155,9 @@ def test_the_threshold_of_the_loss_is_the_mean_loss_of_the_training_rows(make: A
 
 def test_blocks_of_repeats_do_not_change_a_bit() -> None:
     """Large tables are processed in blocks, which engines run in any order and place."""
-    sweep = plan(loaded(["mechanism=fm", *SMALL_TABLE, "dataset.d=3", "splits.repeats=4", "attack.fits=16", "attack.targets=50"]))
+    sweep = plan(
+        grid_points(["mechanism=fm", *SMALL_TABLE, "dataset.d=3", "splits.repeats=4", "attack.fits=16", "attack.targets=50"])
+    )
     cells = tuple(cell.cell for cell in sweep.to_run if cell.cell is not None)
     (whole,) = run_unit(Unit(cells, (0, 1, 2, 3)))
     pieces = [run_unit(Unit(cells, repeats))[0] for repeats in ((2, 3), (0, 1))]

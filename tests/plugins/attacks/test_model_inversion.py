@@ -18,7 +18,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan, refuse_pruned
 
 Aim = Callable[..., AttackTarget]
@@ -254,7 +254,7 @@ def test_uniform_priors_leave_out_what_never_occurs(make: Any, aim: Aim, people:
 
 
 def parts(*overrides: str) -> list[BlockResult]:
-    return [part for unit in plan(loaded(overrides)).units() for part in run_unit(unit)]
+    return [part for unit in plan(grid_points(overrides)).units() for part in run_unit(unit)]
 
 
 def test_controls_and_attacked_rows_are_the_same_for_every_mechanism_and_epsilon() -> None:
@@ -294,7 +294,7 @@ def test_leaving_the_attribute_out_leaves_the_prior() -> None:
     ],
 )
 def test_a_grid_point_without_an_attribute_to_attack_is_pruned_with_a_sentence(overrides: tuple[str, ...], says: str) -> None:
-    sweep = plan(loaded(["mechanism=fm", "model=linear", "attack=none,model_inversion", *overrides]))
+    sweep = plan(grid_points(["mechanism=fm", "model=linear", "attack=none,model_inversion", *overrides]))
     assert [cell.state for cell in sweep.cells] == ["run", "pruned"]
     assert says in sweep.cells[1].reason
     with pytest.raises(Refused, match="does not run on linear"):
@@ -302,5 +302,5 @@ def test_a_grid_point_without_an_attribute_to_attack_is_pruned_with_a_sentence(o
 
 
 def test_any_attribute_can_be_named() -> None:
-    sweep = plan(loaded(["attack=model_inversion", "attack.sensitive=alcohol", "model=linear", "dataset=wine"]))
+    sweep = plan(grid_points(["attack=model_inversion", "attack.sensitive=alcohol", "model=linear", "dataset=wine"]))
     assert [cell.state for cell in sweep.cells] == ["run"]

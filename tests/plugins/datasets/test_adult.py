@@ -13,7 +13,7 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Table
 from dpbench.privacy.ledger import Budget
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 GROUPS = {"workclass": 8, "marital_status": 7, "occupation": 14, "relationship": 6, "race": 5, "native_country": 41}
@@ -62,7 +62,9 @@ def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:
     assert (table.rows, table.dropped) == (45_222, 3_620)
     assert not any(column.name.endswith("_unknown") for column in table.columns)
     assert all((table.features[:, [c.group == name for c in table.columns]].sum(axis=1) == 1).all() for name in GROUPS)
-    cells = plan(loaded(["dataset=adult", "dataset.missing=level,drop", "dataset.coding=numeric", "mechanism=no_privacy"])).cells
+    cells = plan(
+        grid_points(["dataset=adult", "dataset.missing=level,drop", "dataset.coding=numeric", "mechanism=no_privacy"])
+    ).cells
     assert [cell.provenance.rows_dropped for cell in cells] == [0, 3_620]
     assert [cell.provenance.synthetic for cell in cells] == [False, False]
 

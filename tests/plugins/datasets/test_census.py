@@ -17,7 +17,7 @@ from dpbench.base.random_streams import stream
 from dpbench.data.scaling import scale
 from dpbench.data.table import Table
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 Variant = str
@@ -153,7 +153,7 @@ def test_the_sensitive_attribute_is_marriage_if_the_table_has_it(make) -> None:
 
 
 def test_every_record_says_that_it_is_synthetic() -> None:
-    sweep = plan(loaded(["dataset=census", "dataset.attributes=5,8", "dataset.sample_n=100", "mechanism=fm"]))
+    sweep = plan(grid_points(["dataset=census", "dataset.attributes=5,8", "dataset.sample_n=100", "mechanism=fm"]))
     assert [cell.params["dataset.attributes"] for cell in sweep.cells] == ["5", "8"]
     assert all(cell.provenance.synthetic for cell in sweep.cells)
     census = registry().get("dataset", "census")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from dpbench.experiments.presets import experiments, values_of
-from dpbench.sweeps.grid import GridPoint, loaded
+from dpbench.sweeps.grid import GridPoint
+from dpbench.sweeps.hydra.composition import grid_points
 
 
 @cache
 def points(name: str) -> list[GridPoint]:
-    return loaded([f"experiment={name}"])
+    return grid_points([f"experiment={name}"])
 
 
 @pytest.fixture(scope="session")

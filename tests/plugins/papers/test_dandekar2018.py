@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from dpbench.__main__ import main
 from dpbench.base.errors import Refused
 from dpbench.experiments.presets import experiments
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 
 COMMON = {
     "splits": "holdout",
@@ -52,13 +52,13 @@ def test_a_figure_that_shows_cells_of_figure_3_finds_them(
 
 
 def test_an_option_of_a_preset_goes_with_the_component_that_is_replaced() -> None:
-    (point,) = loaded(["experiment=dandekar2018/fig3", "model=linear", "dataset=wine", "mechanism=no_privacy", "epsilon=1"])
+    (point,) = grid_points(["experiment=dandekar2018/fig3", "model=linear", "dataset=wine", "mechanism=no_privacy", "epsilon=1"])
     assert "penalty" not in point.config["model"]
-    (point,) = loaded(["experiment=dandekar2018/fig2", "model=ridge", "mechanism=fm", "epsilon=1", "splits=kfold"])
+    (point,) = grid_points(["experiment=dandekar2018/fig2", "model=ridge", "mechanism=fm", "epsilon=1", "splits=kfold"])
     assert point.config["model"]["penalty"] == "cv"
     assert "test_fraction" not in point.config["splits"]
     with pytest.raises(Refused, match="penalty"):
-        loaded(["experiment=dandekar2018/fig2", "model=linear", "model.penalty=cv"])
+        grid_points(["experiment=dandekar2018/fig2", "model=linear", "model.penalty=cv"])
 
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning")

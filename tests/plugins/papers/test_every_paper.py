@@ -12,7 +12,8 @@ from dpbench.experiments.claims import claims_of, paper_fault
 from dpbench.experiments.papers import papers
 from dpbench.experiments.presets import Experiment, experiments, values_of
 from dpbench.records.preset import Preset
-from dpbench.sweeps.grid import GridPoint, loaded
+from dpbench.sweeps.grid import GridPoint
+from dpbench.sweeps.hydra.composition import grid_points
 
 PRESETS = experiments()
 PAPERS = {paper.name: paper for paper in papers()}
@@ -20,7 +21,7 @@ PAPERS = {paper.name: paper for paper in papers()}
 
 @cache
 def points(name: str) -> list[GridPoint]:
-    return loaded([f"experiment={name}"])
+    return grid_points([f"experiment={name}"])
 
 
 def preset_of(experiment: Experiment) -> Preset:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dpbench.experiments.presets import experiments
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 GRIDS = {
@@ -36,7 +36,7 @@ def test_every_figure_of_its_evaluation_is_there() -> None:
 
 
 def test_privacy_is_charged_for_the_sound_variant_and_the_rest_is_pruned_with_a_reason() -> None:
-    cells = plan(loaded(["experiment=park2016/fig1", "dataset=gaussian", "dataset.n=330", "quick=true"])).cells
+    cells = plan(grid_points(["experiment=park2016/fig1", "dataset=gaussian", "dataset.n=330", "quick=true"])).cells
     states = [(cell.state, cell.params.get("mechanism.variant")) for cell in cells]
     assert states.count(("run", "sound")) == 2
     assert states.count(("run", "published")) == 5

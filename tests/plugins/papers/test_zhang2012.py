@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dpbench.experiments.presets import experiments
-from dpbench.sweeps.grid import loaded
+from dpbench.sweeps.hydra.composition import grid_points
 
 RATES = "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.0"
 COMMON = {
@@ -48,6 +48,6 @@ def test_computation_times_are_those_of_cells_that_other_figures_need_anyway(
 
 
 def test_what_is_typed_replaces_what_a_preset_says() -> None:
-    points = loaded(["experiment=zhang2012/fig6", "dataset.attributes=14", "epsilon=1", "mechanism=fm"])
+    points = grid_points(["experiment=zhang2012/fig6", "dataset.attributes=14", "epsilon=1", "mechanism=fm"])
     assert len(points) == 4
     assert {point.config["dataset"]["attributes"] for point in points} == {14}

@@ -1,0 +1,67 @@
+"""Parse overrides into axes, by Hydra's grammar. Every override is parsed here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override, QuotedString
+from hydra.errors import HydraException
+
+from dpbench.base.errors import Refused
+from dpbench.sweeps.grid import Axis
+from dpbench.sweeps.hydra.refusals import first_line
+from dpbench.sweeps.override_text import quoted
+
+FILE_NAME_GROUPS = ("dataset", "tracking", "out")
+"""Keys whose values may be names of files: those need no quotes, whatever characters they contain."""
+
+
+def parse(overrides: Sequence[str]) -> list[Axis]:
+    """Return the overrides as axes, in their order."""
+    return [_axis(text) for text in overrides]
+
+
+def _axis(text: str) -> Axis:
+    try:
+        override = _parsed(text)
+        key = override.key_or_group
+        axis = Axis(key, (), text)
+        if axis.for_hydra:  # Hydra reads its own keys itself
+            return axis
+        if override.is_add() or override.is_force_add() or override.is_delete():
+            raise Refused(f"The override {text!r} adds or deletes a key. dpbench has fixed keys: write key=value.")
+        if override.package is not None:
+            raise Refused(f"The override {text!r} moves {key} to another place. dpbench has fixed keys: write key=value.")
+        if override.is_interval_sweep():
+            raise Refused(f"The override {text!r} is an interval, which has no values to sweep. Write them with commas.")
+        value = override.value()
+        swept = override.is_sweep_override() and not isinstance(value, Glob)  # only the group knows which names match
+        return Axis(key, tuple(map(_plain, override.sweep_iterator())) if swept else (_plain(value),), text)
+    except HydraException as error:
+        reason = first_line(error).partition(" expecting")[0]
+        raise Refused(f"The override {text!r} cannot be read: {reason}.") from None
+
+
+def _parsed(text: str) -> Override:
+    """Parse an override. A file's name that the grammar cannot read as it is, is read as if it stood in quotes."""
+    parser = OverridesParser.create()
+    key, equals, value = text.partition("=")
+    try:
+        return parser.parse_override(text)
+    except HydraException:
+        if not equals or key.partition(".")[0] not in FILE_NAME_GROUPS or value[:1] in ("'", '"', "[", "{"):
+            raise
+        return parser.parse_override(f"{key}={quoted(value)}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the grammar's own types."""
+    if isinstance(value, QuotedString):
+        return value.text
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
