@@ -13,8 +13,10 @@ from dpbench.contracts.attack import advantage_cap
 from dpbench.privacy.ledger import Ledger, merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
+from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED
+from dpbench.records.names import SUFFIXES as SUFFIX_NAMES
 
-SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
+SUFFIXES = tuple(name.text.removeprefix("_") for name in SUFFIX_NAMES)
 SUMMARISED = ("utility/", "reference/", "attack/")
 CONFIDENCE = 0.95
 
@@ -35,7 +37,7 @@ def record_of(
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
         **_privacy(ledger),
-        **({"privacy/epsilon_audited": audit.epsilon} if audit is not None and audit.epsilon is not None else {}),
+        **({EPSILON_AUDITED: audit.epsilon} if audit is not None and audit.epsilon is not None else {}),
         **_capped(runs, ledger),
         **_health(runs, parts),
         **_times(parts),
@@ -123,14 +125,14 @@ def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
 
 def _privacy(ledger: Ledger) -> dict[str, float]:
     total = ledger.total
-    accounted = {"privacy/epsilon_accounted": total.epsilon} if total.private else {}
+    accounted = {EPSILON_ACCOUNTED: total.epsilon} if total.private else {}
     return {"privacy/epsilon_budget": ledger.budget.epsilon, **accounted, "privacy/delta": total.delta}
 
 
 def _capped(runs: Mapping[str, np.ndarray], ledger: Ledger) -> dict[str, float]:
     """What the accounted guarantee allows an attack, the same for all runs; nothing where nothing was attacked."""
     attacked = any(name.startswith("attack/") for name in runs)
-    return {"attack/cap": advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
+    return {ATTACK_CAP: advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:
@@ -146,4 +148,4 @@ def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dic
 def _times(parts: Sequence[BlockResult]) -> dict[str, float]:
     timed = [part.fit_seconds for part in parts if part.fit_seconds is not None]
     first = {"time/fit_seconds": timed[0]} if timed else {}
-    return {**first, "time/cell_seconds": math.fsum(part.seconds for part in parts)}
+    return {**first, CELL_SECONDS: math.fsum(part.seconds for part in parts)}

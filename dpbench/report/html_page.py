@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbench.base.version import __version__
 from dpbench.records.cell_record import CellRecord, label
+from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.guarantees import standings
 from dpbench.report.leaderboards import Board, Level, Place
@@ -74,7 +75,7 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[C
         max_rows=MAX_ROWS,
         remarks=health_sentences(done),
         facts=_facts(done),
-        names=sorted(path.name for path in folder.iterdir() if path.name != "report.html"),
+        names=sorted(path.name for path in folder.iterdir() if path.name != REPORT_FILE),
         shown=shown,
     )
     return text

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.html_page import page
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import all_cells, tables_of
 
-PAGE = "report.html"
 _GENERATOR = '<meta name="generator" content="dpbench report">'
 _FILE_NAMES = re.compile(r'<meta name="files" content="([^"]*)">')
 _HEAD_CHARACTERS = 10_000
@@ -32,7 +32,7 @@ def write_report(summary: SweepSummary, folder: Path) -> str | None:
         (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
     for table in tables:
         (folder / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
-    (folder / PAGE).write_text(page(summary, tables, figures, folder), encoding="utf-8")
+    (folder / REPORT_FILE).write_text(page(summary, tables, figures, folder), encoding="utf-8")
     return f"{figures[0].name}.png" if figures else None
 
 
@@ -66,13 +66,13 @@ class ReportFolder:
             except (OSError, shutil.Error) as error:
                 reason = getattr(error, "strerror", None) or "not every file could be copied"
                 raise Unfinished(f"The report could not be written to {str(self.path)!r}: {reason}.") from None
-        return (self.path / PAGE).resolve()
+        return (self.path / REPORT_FILE).resolve()
 
     def _earlier(self) -> list[str] | None:
         """Return the files of the report in this folder; None if there is none."""
-        page = self.path / PAGE
+        page = self.path / REPORT_FILE
         head = page.read_text(encoding="utf-8", errors="replace")[:_HEAD_CHARACTERS] if page.is_file() else ""
         if _GENERATOR not in head:
             return None
         names = _FILE_NAMES.search(head)
-        return [PAGE, *(name for name in (names[1].split() if names else []) if Path(name).name == name)]
+        return [REPORT_FILE, *(name for name in (names[1].split() if names else []) if Path(name).name == name)]

@@ -13,10 +13,8 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from click.testing import CliRunner
 
 from dpbench.base.errors import Refused
-from dpbench.cli.ui import command
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking import ui_server as ui
@@ -109,7 +107,7 @@ def test_the_answer_of_another_server_is_not_taken_for_ours(
     log = tmp_path / "log"
     log.write_text("address already in use\n")
     with pytest.raises(Refused, match=r"did not start on .*: address already in use"):
-        ui._wait(said[0], host(said[1]), log)  # type: ignore[arg-type]
+        ui._wait(said[0], host(said[1]), log)
 
 
 def test_an_interrupted_command_takes_its_server_with_it_and_leaves_only_the_store(
@@ -124,11 +122,7 @@ def test_an_interrupted_command_takes_its_server_with_it_and_leaves_only_the_sto
     assert set(os.listdir(folder)) <= {"mlflow.db", "mlartifacts"}
 
 
-def test_a_store_without_runs_is_refused_with_the_way_to_make_some(tmp_path: Path, database: Path) -> None:
-    result = CliRunner().invoke(command, ["--uri", f"sqlite:///{tmp_path}/mlflow.db"])
-    assert isinstance(result.exception, Refused)
-    assert "A first sweep creates them: python -m dpbench" in str(result.exception)
-    assert os.listdir(tmp_path) == []
+def test_an_experiment_without_runs_is_refused(database: Path) -> None:
     open_store(f"sqlite:///{database}", "empty").close()
     with pytest.raises(Refused, match="There are no runs of the experiment 'empty'"):
         show(f"sqlite:///{database}", "empty", 5000, print)
@@ -140,3 +134,14 @@ def test_a_port_that_is_taken_is_passed_over() -> None:
         taken.listen(1)
         port = taken.getsockname()[1]
         assert _free_port(port) > port
+
+
+def test_a_hundred_ports_are_tried_and_none_beyond_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(Refused, match=r"None of the ports 5000 to 5099 of 127\.0\.0\.1 is free"):
+        _free_port(5000)
+    with pytest.raises(Refused, match="None of the ports 65530 to 65535 of"):
+        _free_port(65_530)
