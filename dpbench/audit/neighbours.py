@@ -88,7 +88,7 @@ def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.
         change = np.subtract(*contributions) / scale
         return np.asarray((np.abs(change).sum(axis=1) if l1 else np.linalg.norm(change, axis=1)) / noise.bound)
 
-    most = max(MAX_CONTRIBUTIONS // query.size, 2)
+    most = max(MAX_CONTRIBUTIONS // query.size, WORST_PAIRS)
     start = join(start, _random_pairs(geometry, generator, min(RANDOM_PAIRS, most), 0.5, "random"))
     return search(move, start, generator, ROUNDS, min(SURVIVORS, most)).take(np.arange(WORST_PAIRS))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from dpbench.accounting.costs import Pure
 from dpbench.audit.neighbours import (
     Pairs,
     attaining_pairs,
@@ -13,7 +17,10 @@ from dpbench.audit.neighbours import (
     ones_to_zeros,
     random_rows,
     search,
+    worst_pairs,
 )
+from dpbench.privacy.curator import Answer, Call
+from dpbench.privacy.noise import Laplace, Noise
 from dpbench.privacy.polynomial import Loss, Polynomial
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
@@ -73,3 +80,25 @@ def test_the_search_finds_the_supremum_from_random_pairs(geometry) -> None:
     assert 0.999 < moved[0] <= 1 + 1e-12
     known = attaining_pairs(g)
     assert move(known.first, known.second).max() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_eight_corners_random_pairs_and_one_hot_changes_are_tried(geometry) -> None:
+    origins = Counter(fixed_and_random_pairs(geometry(2, (3, 2)), np.random.default_rng(0)).origin)
+    assert (origins["corners"], origins["random"], origins["one-hot change"]) == (8, 8, 16)
+
+
+@pytest.mark.parametrize(("size", "random", "survivors"), [(3, 400, 60), (2_000_000, 10, 10), (10**9, 3, 3)])
+def test_the_search_nudges_sixty_pairs_in_forty_rounds_and_fewer_of_long_answers(size, random, survivors, geometry) -> None:
+    """The numbers of pairs of one evaluation after the other; twenty million contributions fit into memory at a time."""
+    g = geometry(2)
+    start = fixed_and_random_pairs(g, np.random.default_rng(0))
+    evaluated = []
+
+    def contribution(rows, run):
+        evaluated.append(rows.n)
+        return rows.x
+
+    query = SimpleNamespace(size=size, contribution=contribution)
+    answer = Answer(Call("release", query, g, Pure(1.0)), None, Noise(Laplace(), np.array([1.0]), 1.0, "p"), None)
+    worst_pairs(g, answer, start, np.random.default_rng(0))
+    assert evaluated == [len(start.origin) + random] * 2 + [survivors] * 2 * 41

@@ -146,3 +146,18 @@ def test_noise_is_what_is_left_of_the_answers_on_both_tables(repeats) -> None:
     assert test.violation
     (test,) = check_answer_noise(repeats(numbers, exact[[0, 0]], noise, additive=False), 1e-6, 0)
     assert (test.violation, test.draws) == ("", 2_000)
+
+
+def test_columns_and_pairs_of_columns_are_counted_in_the_p_value() -> None:
+    """Bonferroni within a test: by the number of coefficients, and by the number of pairs of them, two-sided."""
+    generator = np.random.default_rng(11)
+    shifted = generator.normal(size=(400, 5))
+    shifted[:, 2] += 0.3
+    outcome = check_noise(unit_noise(Gaussian()), shifted, 1e-6, generator)
+    assert outcome.test == "a coefficient"
+    assert outcome.p_value == pytest.approx(4 * 5 * stats.kstest(shifted[:, 2], "norm").pvalue, rel=1e-6)
+    shared = generator.normal(size=(400, 3))
+    shared[:, 2] = -0.5 * shared[:, 0] + np.sqrt(0.75) * shared[:, 2]
+    outcome = check_noise(unit_noise(Gaussian()), shared, 1e-6, generator)
+    assert outcome.test == "a correlation"
+    assert outcome.p_value == pytest.approx(4 * 3 * stats.pearsonr(shared[:, 0], shared[:, 2]).pvalue, rel=1e-6)

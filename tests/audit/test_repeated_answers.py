@@ -132,3 +132,14 @@ def test_calls_that_claim_nothing_are_not_repeated(repeated) -> None:
 
     (repeats,) = repeated(ask, 10)
     assert repeats.answer.call.method == "release"
+
+
+def test_forty_unchanged_bins_are_compared_and_scans_have_four_hundred_runs_at_least(repeated, monkeypatch) -> None:
+    def scan(curator, _):
+        curator.scan(Histogram(Binning(curator.geometry, 10)), COUNT_NOISE, 100)
+
+    (repeats,) = repeated(scan, 10)
+    assert 40 <= repeats.exact.shape[1] <= 42
+    monkeypatch.setattr(repeated_answers, "MAX_SCANNED_BINS", 1)
+    (repeats,) = repeated(scan, 500)
+    assert repeats.numbers.shape[1] == 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,8 +14,11 @@ from dpbench.audit.procedure import audit
 from dpbench.audit.replay_level import audit_replays, replay
 from dpbench.audit.settings import AuditSettings
 from dpbench.audit.subject import AuditSubject
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import laplace
 
 MODELS = ("linear", "logistic", "robust")
 """Models on which every option is replayed. The others differ only in what they compute from the answers."""
@@ -50,6 +54,7 @@ def test_a_tight_bound_is_met_at_the_worst_neighbours(make, audited) -> None:
     for name, options, model, shape in [
         ("fm", tight, "linear", (2, 3)),
         ("fm", tight, "logistic", (2,)),
+        ("cdp_irls", {}, "linear", (2, 3, "ball")),
         ("privr", {}, "linear", (2, 3)),
         ("dpme", {}, "linear", (2, 3)),
         ("fp", {}, "robust", (2, 3)),
@@ -122,3 +127,29 @@ def test_the_worst_pair_comes_first_and_its_move_is_the_reported_one(make) -> No
     first, second = pairs.take(np.array([0])).tables(common_rows(subject.geometry, subject.settings.rows - 1))
     _, (ratio,) = replay(subject, WholeSample(*first), WholeSample(*second))
     assert ratio == pytest.approx(replays.ratio, rel=1e-9)
+
+
+class Confiding(Mechanism):
+    """Its weights do not depend on the rows; its status or a note does."""
+
+    name = "confiding"
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def fit(self, curator, problem, budget) -> Fit:
+        query = problem.polynomial()
+        curator.release(query, laplace(query.l1_bound("tight"), budget.epsilon, "tight"))
+        large = curator.leak("peek", "a fault", lambda sample: sample.moments.xy[:, 0] > 0)
+        fit = Fit.good(np.zeros((curator.runs, curator.geometry.dimension)))
+        if self.where == "status":
+            return replace(fit, status=np.where(large, "ok", "repaired"))
+        return replace(fit, notes={"large": float(large.sum())})
+
+
+@pytest.mark.parametrize("where", ["status", "notes"])
+def test_a_status_or_a_note_that_depends_on_the_rows_is_caught(where, make) -> None:
+    model = make("model", "linear")
+    budget, geometry = Budget(1.0, 1e-6, "pure"), example_geometry(model, 1)
+    outcome = audit(AuditSubject(Confiding(where), model, budget, geometry, AuditSettings(level="replay")))
+    assert any("depend on more than the answers" in line for line in outcome.violations)

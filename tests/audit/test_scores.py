@@ -81,3 +81,21 @@ def test_noise_that_must_be_positive_definite_is_seen_in_the_least_eigenvalue(re
     assert 0.2 < (least[0, :, 1] < 0).mean() < 1
     assert epsilon_lower_bound(scores, ClaimedPrivacy.of([Pure(1.0)], 0.0), 0.01).epsilon > 1
     assert not any("eigenvalue" in name for name in answer_scores(repeats(numbers[:, :, :3], exact.reshape(2, 4)[:, :3])).names)
+
+
+def test_at_most_sixty_numbers_are_scores(repeats) -> None:
+    exact = np.stack([np.zeros(70), np.arange(70.0)])
+    names = answer_scores(repeats(np.zeros((2, 5, 70)), exact, Noise(Laplace(), np.array([1.0]), 70.0, "p"))).names
+    assert len(names) == 61
+    assert names[0] == "number 69"
+
+
+def test_the_learned_coefficients_maximise_the_likelihood_with_an_l2_penalty_of_one_half() -> None:
+    """Where the gradient of log-likelihood - |w|²/2 is zero: eight Newton steps get there."""
+    generator = np.random.default_rng(0)
+    x, y = generator.uniform(-1, 1, (300, 4)), np.repeat([0.0, 1.0], 150)
+    x[150:] += 0.5
+    coefficients = scores_module._logistic_coefficients(x, y)
+    gradient = x.T @ (y - 1 / (1 + np.exp(-x @ coefficients))) - coefficients
+    np.testing.assert_allclose(gradient, 0, atol=1e-9)
+    assert np.abs(coefficients).max() > 0.5
