@@ -31,7 +31,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     tracking = points[0].config["tracking"]
     try:
         with open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
-            planned = planned.resumed(writer.finished([one.cell.key for one in planned.to_run if one.cell]))
+            planned = planned.resumed(writer.finished([cell.cell.key for cell in planned.to_run]))
     except Refused:
         pass  # there is no store yet, or it cannot be reached: then nothing is known to be recorded
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)

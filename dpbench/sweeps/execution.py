@@ -85,7 +85,7 @@ def execute(
     if not isinstance(rerun, bool):
         raise Refused(f"The key 'rerun' must be true or false. Got {rerun!r} instead.")
     with open_store(tracking.uri, tracking.experiment) as store, Writer(store) as writer:
-        found = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run if planned.cell])
+        found = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run])
         plan = plan.resumed(found)
         chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
         text = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
@@ -143,15 +143,13 @@ def _whole(store: Store) -> Iterator[None]:
 
 def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None]) -> None:
     """Run the plan's units and hand over each cell's record when its last block is in."""
-    planned = {one.cell.key: one for one in plan.to_run if one.cell}
+    planned = {cell.cell.key: cell for cell in plan.to_run}
     parts: dict[str, list[BlockResult]] = {key: [] for key in planned}
     with _Progress(len(planned)) as progress:
         for part in _parts(engine, plan.units()):
             parts[part.key].append(part)
             one = planned[part.key]
-            assert one.cell is not None
             if sum(len(done.repeats) for done in parts[part.key]) == one.cell.splits.repeats:
-                assert one.provenance is not None
                 keep(record_of(one.cell, parts.pop(part.key), one.params, one.provenance, one.primary))
                 progress.advance()
 
@@ -182,7 +180,7 @@ def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Ma
     """Return the record of every cell of the plan that has come to an end, those that were recorded before included."""
     records = []
     for planned in plan.cells:
-        if planned.cell is None:
+        if planned.state == "pruned":
             records.append(CellRecord("pruned", planned.params, reason=planned.reason))
         elif planned.state == "resumed":
             records.append(replace(recorded[planned.cell.key], params=planned.params, primary=planned.primary))

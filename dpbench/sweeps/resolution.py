@@ -1,0 +1,88 @@
+"""Resolve a grid point into a cell: build its components, check its settings, and collect the versions that enter its key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from dpbench.audit.settings import AuditSettings
+from dpbench.base.errors import Refused
+from dpbench.base.version import __version__
+from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
+from dpbench.contracts.attack import Attack
+from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Model
+from dpbench.data.splits import Splits
+from dpbench.registry.build import build
+from dpbench.registry.code_digest import source_digest
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.grid import GridPoint
+
+PARAM_SETTINGS = ("seed", "budget", "accounting", "noise")
+"""Settings that are parameters of a run where the sweep varies them; ε and δ always are."""
+QUICK_REPEATS = 2
+
+
+@dataclass(frozen=True)
+class ResolvedPoint:
+    """A grid point whose configuration is valid, with its components."""
+
+    cell: Cell
+    params: Mapping[str, str]
+    mechanism: Mechanism
+    model: Model
+    dataset: Dataset
+    attack: Attack
+
+
+def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
+    """Resolve a grid point; ``swept`` are the keys that the sweep varies. A wrong value is refused."""
+    config = point.config
+    components: dict[str, Any] = {kind: build(kind, config[kind]) for kind in KINDS}
+    settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
+    splits = _splits(config["splits"], config["quick"])
+    cell = Cell(
+        **{kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()},
+        splits=splits,
+        settings=settings,
+        versions=_versions(components),
+        audit=AuditSettings(**config["audit"], seed=settings.seed),
+    )
+    params = {
+        **{kind: component.name for kind, component in components.items()},
+        "epsilon": _shortest(settings.epsilon),
+        "delta": _shortest(settings.delta),
+        "splits": splits.describe(),
+        **{key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)},
+    }
+    return ResolvedPoint(cell, params, **components)
+
+
+def _versions(components: Mapping[str, Any]) -> dict[str, str]:
+    """Return what decides a cell's numbers and is not in its configuration: code and data."""
+    versions = {
+        kind: f"{registry().version_of(type(component))} {source_digest(type(component))}"
+        for kind, component in components.items()
+    }
+    metrics = [f"{metric.name} {source_digest(metric.function)}" for metric in registry().metrics_of(components["model"])]
+    return {**versions, "dpbench": __version__, "data": components["dataset"].fingerprint(), "metrics": digest(metrics)}
+
+
+def _splits(config: Mapping[str, Any], quick: Any) -> Splits:
+    if not isinstance(quick, bool):
+        raise Refused(f"The key 'quick' must be true or false. Got {quick!r} instead.")
+    splits = Splits(**config)
+    return replace(splits, repeats=min(splits.repeats, QUICK_REPEATS)) if quick else splits
+
+
+def _shortest(value: float) -> str:
+    """Return the shortest text that is exactly this number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
