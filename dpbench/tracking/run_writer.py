@@ -93,12 +93,9 @@ class Writer:
         end = _now()
         start = end - round(1000 * record.metrics.get(names.CELL_SECONDS, 0.0))
         tags = {**record.tags, names.KIND: "cell", names.KEY: record.key, names.STATUS: "ok" if ok else "failed"}
-        if record.reason:
-            tags[names.ERROR] = record.reason
-        if "mechanism" in record.params:
-            tags[names.COLOUR] = mechanism_colour(record.params["mechanism"])
-        if parent:
-            tags[names.PARENT] = parent
+        colour = mechanism_colour(record.params["mechanism"]) if "mechanism" in record.params else ""
+        optional = {names.ERROR: record.reason, names.COLOUR: colour, names.PARENT: parent}
+        tags |= {name: text for name, text in optional.items() if text}
         run = self._begin(run_name(record), tags, start)
         summaries = [Metric(name, value, end, 0) for name, value in record.metrics.items()]
         steps = [Metric(name, value, end, step) for name, values in record.history.items() for step, value in enumerate(values)]

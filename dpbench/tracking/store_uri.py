@@ -18,17 +18,17 @@ def resolved(uri: str) -> str:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
-    allowed = ", ".join((*DATABASES, *SERVERS))
     if scheme(uri) in SERVERS:
         if not urlsplit(uri).hostname:
             raise Refused(f"A tracking server must have a host, as in http://127.0.0.1:5000. Got {masked(uri)!r} instead.")
         return uri.rstrip("/")
-    if scheme(uri) not in DATABASES:
-        raise Refused(f"The tracking store must be a URI of one of {allowed}, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
     try:
-        url = make_url(uri)
+        url = make_url(uri) if scheme(uri) in DATABASES else None
     except (ArgumentError, ValueError):
-        raise Refused(f"The tracking store must be a URI as in {DEFAULT_URI}. Got {masked(uri)!r} instead.") from None
+        url = None
+    if url is None:
+        known = ", ".join((*DATABASES, *SERVERS))
+        raise Refused(f"The tracking store must be a URI of one of {known}, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
     if scheme(uri) == "sqlite":
         if not url.database or url.database.startswith((":memory:", "file:")):
             raise Refused(f"A SQLite tracking store must be a file, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
