@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,32 +31,38 @@ def command(
     PAPER is the name of a paper (`python -m dpbench plugins` lists them); by default all of them are judged. A claim whose preset
     was not run comes with the command that runs it. The exit code is 0 whatever the verdicts are.
     """
-    from dpbench.experiments.scorecard import print_scorecard
+    from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
 
     verdicts = _verdicts(_claims(paper, file), uri, experiment, sweep)
-    written = _write(verdicts, out, table)  # first, since the reader of a pipe may stop reading what is printed
+    # files first, since the reader of a pipe may stop reading what is printed
+    files = {
+        out: lambda path: path.write_text(markdown(verdicts), encoding="utf-8"),
+        table: lambda path: write_csv(verdicts, path),
+    }
+    written = [_write(Path(name).expanduser().resolve(), write) for name, write in files.items() if name is not None]
     print_scorecard(verdicts)
     for path in written:
         click.echo(f"Written: {path}")
 
 
 def _claims(paper: str | None, file: str | None) -> list[Claim]:
+    """Return the claims of the user's file, of a paper, or of all papers whose claims can be read."""
     from dpbench.experiments.claims import claims_in, claims_of, papers_with_claims
 
+    if file is not None and paper is not None:
+        raise Refused(f"Give a paper or --claims, and not both. Got {paper!r} and --claims {file}.")
     if file is not None:
-        if paper is not None:
-            raise Refused(f"Give a paper or --claims, and not both. Got {paper!r} and --claims {file}.")
         return claims_in(file)
     known = papers_with_claims()
-    if paper is not None and paper not in known:
-        raise unknown("paper with claims", paper, known)
+    if paper is not None:
+        if paper not in known:
+            raise unknown("paper with claims", paper, known)
+        return claims_of(known[paper])
     claims = []
-    for name in [paper] if paper is not None else known:
+    for name in known:
         try:
             claims += claims_of(known[name])
         except Refused as refusal:
-            if paper is not None:
-                raise
             click.echo(f"The claims of the paper {name!r} are left out: {refusal}", err=True)
     return claims
 
@@ -80,19 +87,11 @@ def _verdicts(claims: list[Claim], uri: str | None, experiment: str, run_id: str
         return [judge(claim, {}) for claim in claims]
 
 
-def _write(verdicts: list[Verdict], out: str | None, table: str | None) -> list[Path]:
-    """Write the files that were asked for, making their folders."""
-    from dpbench.experiments.scorecard import markdown, write_csv
-
-    page, numbers = (Path(name).expanduser().resolve() if name is not None else None for name in (out, table))
-    written = [path for path in (page, numbers) if path is not None]
+def _write(path: Path, write: Callable[[Path], object]) -> Path:
+    """Write a file, and make its folder."""
     try:
-        for path in written:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        if page is not None:
-            page.write_text(markdown(verdicts), encoding="utf-8")
-        if numbers is not None:
-            write_csv(verdicts, numbers)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
     except OSError as error:
         raise Refused(f"The file {error.filename!r} cannot be written: {error.strerror}.") from None
-    return written
+    return path

@@ -1,7 +1,5 @@
 """Claims: what a paper asserts about its own results, read from YAML."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +10,7 @@ from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks.catalog import CHECKS
 from dpbench.experiments.checks.check import Check
-from dpbench.experiments.papers import papers, preset_configs, read_mapping, read_presets
+from dpbench.experiments.papers import fault_in, papers, preset_configs, read_mapping, read_presets
 
 NEWEST = ""
 """The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""
@@ -59,10 +57,9 @@ def claims_of(paper: Paper) -> list[Claim]:
     """Return the claims of a paper, in its own order."""
     if not paper.claims_file.exists():
         return []
-    claims = _claims(paper.name, paper.title, read_mapping(paper.claims_file))
-    for name in (name for claim in claims for name in claim.presets):
-        if name not in preset_configs():
-            raise unknown("preset", name, preset_configs())
+    claims, known = _claims(paper.name, paper.title, read_mapping(paper.claims_file)), preset_configs()
+    if missing := [name for claim in claims for name in claim.presets if name not in known]:
+        raise unknown("preset", missing[0], known)
     return claims
 
 
@@ -75,12 +72,7 @@ def claims_in(path: str) -> list[Claim]:
 
 def paper_fault(paper: Paper) -> str:
     """Return what is wrong with the files of a paper in one sentence, or an empty text."""
-    try:
-        read_presets(paper)
-        claims_of(paper)
-    except Refused as refusal:
-        return str(refusal)
-    return ""
+    return fault_in(read_presets, paper) or fault_in(claims_of, paper)
 
 
 def _claims(paper: str, title: str, content: dict[str, Any]) -> list[Claim]:

@@ -1,7 +1,6 @@
 """Read the presets of papers: their files, with the sentences of their choices filled in."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,23 +20,15 @@ def papers() -> list[Paper]:
 
 def preset_configs() -> dict[str, dict[str, Any]]:
     """Return the configuration of every preset by its name; papers that cannot be read are left out."""
-    return {name: config for paper in papers() if not preset_fault(paper) for name, config in read_presets(paper).items()}
+    usable = [paper for paper in papers() if not fault_in(read_presets, paper)]
+    return {name: config for paper in usable for name, config in read_presets(paper).items()}
 
 
 def broken_papers() -> dict[str, str]:
     """Return a sentence for each paper that has no usable presets, by its name."""
     entries = {entry.name: entry.reason for entry in registry().entries if entry.kind == "paper" and entry.health != "ok"}
-    faults = entries | {paper.name: preset_fault(paper) for paper in papers()}
+    faults = entries | {paper.name: fault_in(read_presets, paper) for paper in papers()}
     return {name: f"The paper {name!r} cannot be used: {fault}" for name, fault in faults.items() if fault}
-
-
-def preset_fault(paper: Paper) -> str:
-    """Return what is wrong with the presets of a paper in one sentence, or an empty text."""
-    try:
-        read_presets(paper)
-    except Refused as refusal:
-        return str(refusal)
-    return ""
 
 
 @cache
@@ -65,6 +56,15 @@ def complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> di
     preset = {key: value for key, value in section.items() if key != "choices"} | {"name": name, "chosen": chosen}
     Preset.of(preset)  # refuses wrong keys and values
     return {**config, "preset": preset}
+
+
+def fault_in(read: Callable[[Paper], object], paper: Paper) -> str:
+    """Return what is wrong with the files that ``read`` reads of a paper, in one sentence, or an empty text."""
+    try:
+        read(paper)
+    except Refused as refusal:
+        return str(refusal)
+    return ""
 
 
 def grid_of(name: str, config: dict[str, Any]) -> dict[str, str]:

@@ -3,8 +3,6 @@
 Neither Hydra nor a tracking store is needed to answer.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping
@@ -48,7 +46,9 @@ class Experiment:
     def cells(self) -> int:
         """The number of cells in the grid, before those that make no sense are pruned."""
         names = [values_of(self.grid.get(kind, _defaults()[kind])) for kind in KINDS]
-        return sum(self._cells_of(dict(zip(KINDS, combination, strict=True))) for combination in itertools.product(*names))
+        choices = [dict(zip(KINDS, combination, strict=True)) for combination in itertools.product(*names)]
+        options = {key: len(values_of(text)) for key, text in self.grid.items() if key not in KINDS}
+        return sum(math.prod(count for key, count in options.items() if _applies(key, choice)) for choice in choices)
 
     @property
     def runs(self) -> int:
@@ -57,11 +57,6 @@ class Experiment:
         options = read_mapping(HYDRA_CONFIGS / "splits" / f"{scheme}.yaml")
         changes = {key.partition(".")[2]: yaml.safe_load(text) for key, text in self.grid.items() if key.startswith("splits.")}
         return Splits(**{**options, **changes}).runs
-
-    def _cells_of(self, components: Mapping[str, str]) -> int:
-        """The number of cells with these components: an option counts only where a component has it."""
-        swept = [text for key, text in self.grid.items() if key not in KINDS and _applies(key, components)]
-        return math.prod(len(values_of(text)) for text in swept)
 
 
 def experiments(folder: str | None = None) -> dict[str, Experiment]:
@@ -114,7 +109,7 @@ def values_of(text: str) -> list[str]:
 
 
 def _applies(key: str, components: Mapping[str, str]) -> bool:
-    """Return whether a key changes the cells of these components."""
+    """Return whether a key changes the cells of these components: an option does only if one of them has it."""
     kind, dot, option = key.partition(".")
     return not dot or kind not in KINDS or option in {opt.name for opt in options_of(registry().get(kind, components[kind]))}
 

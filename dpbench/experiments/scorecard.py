@@ -1,7 +1,5 @@
 """The scorecard of claims: a table in the terminal, Markdown, and a CSV of every number behind the verdicts."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Sequence
@@ -13,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpbench.experiments.checks.findings import Finding
 from dpbench.experiments.claims import NEWEST
 from dpbench.experiments.presets import command_of
-from dpbench.experiments.verdicts import Verdict
+from dpbench.experiments.verdicts import CHANGED_GRID, Verdict
 
 PIPE_WIDTH = 120
 EVIDENCE_COLUMN_WIDTH = 110
@@ -35,12 +34,9 @@ def print_scorecard(verdicts: Sequence[Verdict], stream: TextIO | None = None) -
     console = Console(file=out, width=None if out.isatty() else PIPE_WIDTH, highlight=False)
     for title, group in groupby(verdicts, key=lambda verdict: verdict.claim.title):
         console.print(_table(list(group), title, wide=console.width >= EVIDENCE_COLUMN_WIDTH))
-    names = dict.fromkeys(name for verdict in verdicts for name in verdict.presets_to_run)
-    if names:
-        console.print("Not run yet, not as the preset says, or without such cells:", markup=False)
-    for name in names:
-        console.print(f"  {command_of(name)}", markup=False, soft_wrap=True)
-    for line in _newest_sweeps(verdicts):
+    commands = dict.fromkeys(f"  {command_of(name)}" for verdict in verdicts for name in verdict.presets_to_run)
+    headline = ["Not run yet, not as the preset says, or without such cells:"] if commands else []
+    for line in (*headline, *commands, *_newest_sweeps(verdicts)):
         console.print(line, markup=False, soft_wrap=True)
     if any(verdict.findings for verdict in verdicts):
         console.print(_how_to_read(verdicts), markup=False)
@@ -66,15 +62,12 @@ def write_csv(verdicts: Sequence[Verdict], path: Path) -> None:
         out = csv.writer(file)
         out.writerow(COLUMNS)
         for verdict in verdicts:
-            claim, changed = verdict.claim, "; ".join(verdict.changed_grids)
+            claim, changed, data = verdict.claim, "; ".join(verdict.changed_grids), "; ".join(verdict.datasets)
             start = [claim.paper, claim.says, claim.where, claim.not_in_paper, verdict.text, verdict.quick, changed]
-            data = "; ".join(verdict.datasets)
-            for finding in verdict.findings:
-                place = [finding.place, finding.compared, "" if finding.holds is None else finding.holds]
-                numbers = [[b.what, b.value, b.low, b.high, b.limit, b.side, b.unit] for b in finding.bounds]
-                out.writerows([*start, *place, *row, data] for row in numbers or [[""] * 7])
-            if not verdict.findings:
-                out.writerow([*start, *[""] * 10, data])
+            for finding in verdict.findings or (Finding("", (), ()),):
+                place = [finding.place, finding.compared, finding.holds]  # None is written as an empty field
+                numbers = [[b.what, b.value, b.low, b.high, b.limit, b.side, b.unit] for b in finding.bounds] or [[None] * 7]
+                out.writerows([*start, *place, *row, data] for row in numbers)
 
 
 def _table(verdicts: Sequence[Verdict], title: str, *, wide: bool) -> Table:
@@ -84,12 +77,13 @@ def _table(verdicts: Sequence[Verdict], title: str, *, wide: bool) -> Table:
     if wide:
         table.add_column("evidence", ratio=3)
     for verdict in verdicts:
-        evidence = Text("\n".join(_evidence(verdict)), style="dim" if not wide else "")
+        evidence = "\n".join(_evidence(verdict))
         claim = Text(_sentence(verdict)).append(f"\n{verdict.claim.where}", style="italic")
-        if evidence.plain and not wide:
-            claim.append("\n").append_text(evidence)
-        outcome = Text(verdict.brief, style=STYLES[verdict.state] if not verdict.changes else "dim")
-        table.add_row(claim, outcome, *([evidence] if wide else []))
+        if evidence and not wide:
+            claim.append(f"\n{evidence}", style="dim")
+        # the column is narrow: how the preset was changed is said in the evidence
+        outcome = (f"{verdict.counts}, {CHANGED_GRID}", "dim") if verdict.changes else (verdict.counts, STYLES[verdict.state])
+        table.add_row(claim, Text(*outcome), *([Text(evidence)] if wide else []))
     return table
 
 

@@ -1,9 +1,8 @@
 """Verdicts: what recorded sweeps say about a claim."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from dpbench.experiments.checks.cell_selection import Selection, select_cells
@@ -15,8 +14,7 @@ from dpbench.records.sweep_record import SweepRecord
 
 State = Literal["holds", "holds in part", "does not hold", "not decided", "not run"]
 
-SELECTIONS = ("cells", "against", "over", "under")
-"""The options of checks that select cells."""
+CHANGED_GRID = "not the preset's own grid"
 
 
 @dataclass(frozen=True)
@@ -48,15 +46,11 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict in a few words, with the changes to the presets that it rests on."""
-        return ", ".join([self._counts, *self.changed_grids])
+        return ", ".join([self.counts, *self.changed_grids])
 
     @property
-    def brief(self) -> str:
-        """The verdict for a narrow column: it says that a preset was changed, but not how."""
-        return ", ".join([self._counts, *(["not the preset's own grid"] if self.changes else [])])
-
-    @property
-    def _counts(self) -> str:
+    def counts(self) -> str:
+        """The verdict in a few words, with the number of places behind it."""
         holding, failing, undecided, total = self.count(True), self.count(False), self.count(None), len(self.findings)
         leaning = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.findings)
         text = {
@@ -73,32 +67,26 @@ class Verdict:
     def changed_grids(self) -> list[str]:
         """A phrase for each preset that was changed, with the overrides that changed it."""
         several = len(self.claim.presets) > 1
-        return [f"not the preset's own grid{f' ({name})' * several}: {words}" for name, words in self.changes.items()]
-
-    @property
-    def _cells(self) -> list[CellRecord]:
-        return [row for finding in self.findings for row in finding.cells]
+        return [f"{CHANGED_GRID}{f' ({name})' * several}: {words}" for name, words in self.changes.items()]
 
     @property
     def datasets(self) -> list[str]:
         """The datasets of the cells, the synthetic ones marked."""
-        synthetic = {row.params["dataset"]: row.synthetic for row in self._cells}
+        synthetic = {row.params["dataset"]: row.synthetic for finding in self.findings for row in finding.cells}
         return [f"{name} (SYNTHETIC)" if drawn else name for name, drawn in synthetic.items()]
 
     @property
     def evidence(self) -> list[str]:
         """The place that speaks most against the claim, and the one that speaks most for it."""
         order = sorted(self.findings, key=lambda finding: ((False, None, True).index(finding.holds), finding.slack))
-        if len(order) < 2:
-            return [str(finding) for finding in order]
-        return [f"worst: {order[0]}", f"best: {order[-1]}"]
+        return [f"worst: {order[0]}", f"best: {order[-1]}"] if len(order) > 1 else [str(finding) for finding in order]
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know: cells that are not ranked, what was chosen, and what is missing."""
-        unranked = {f"{row.params['mechanism']}: {row.guarantee}" for row in self._cells if row.private and not row.ranked}
-        standing = [f"not ranked: {'; '.join(sorted(unranked))}"] if unranked else []
-        return [*standing, *filter(None, [self.claim.note]), *self.gaps]
+        rows = [row for finding in self.findings for row in finding.cells if row.private and not row.ranked]
+        unranked = "; ".join(sorted({f"{row.params['mechanism']}: {row.guarantee}" for row in rows}))
+        return [*filter(None, [unranked and f"not ranked: {unranked}", self.claim.note]), *self.gaps]
 
     @property
     def presets_to_run(self) -> list[str]:
@@ -108,33 +96,30 @@ class Verdict:
 
 def judge(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
     """Hold a claim against sweeps by their presets' names. A cell that is in several of them counts once."""
-    findings: dict[object, Finding] = {}
-    missing, gaps, quick = [], [], False
-    changes: dict[str, str] = {}
-    for name in claim.presets:
-        sweep = sweeps.get(name)
-        in_sweep = list(claim.parsed_check.findings(select_cells(sweep.cells, claim.at))) if sweep else []
-        for finding in in_sweep:
-            findings.setdefault((frozenset(row.run_id or id(row) for row in finding.cells), finding.compared), finding)
-        if sweep and in_sweep:
-            quick = quick or sweep.quick
-            changes |= {name: " ".join(sweep.changed)} if sweep.changed and name != NEWEST else {}
-            continue
-        missing.append(name)
-        if sweep:
-            gap = describe_gap(claim.parsed_check, sweep.cells, claim.at)
-            gaps.append(f"the sweep{f' of {name}' * (name != NEWEST)} {gap}")
-    newest = sweeps.get(NEWEST) if NEWEST in claim.presets else None
-    return Verdict(claim, tuple(findings.values()), tuple(missing), quick, changes, newest, tuple(gaps))
+    check, read = claim.parsed_check, {name: sweeps[name] for name in claim.presets if name in sweeps}
+    findings = {name: list(check.findings(select_cells(sweep.cells, claim.at))) for name, sweep in read.items()}
+    deciding = {name: sweep for name, sweep in read.items() if findings[name]}
+    unique: dict[object, Finding] = {}
+    for finding in chain.from_iterable(findings.values()):
+        unique.setdefault((frozenset(row.run_id or id(row) for row in finding.cells), finding.compared), finding)
+    gaps = {name: describe_gap(check, sweep.cells, claim.at) for name, sweep in read.items() if name not in deciding}
+    return Verdict(
+        claim,
+        tuple(unique.values()),
+        missing=tuple(name for name in claim.presets if name not in deciding),
+        quick=any(sweep.quick for sweep in deciding.values()),
+        changes={name: " ".join(sweep.changed) for name, sweep in deciding.items() if sweep.changed and name != NEWEST},
+        newest=read.get(NEWEST),
+        gaps=tuple(f"the sweep{f' of {name}' * (name != NEWEST)} {gap}" for name, gap in gaps.items()),
+    )
 
 
 def describe_gap(check: Check, rows: Sequence[CellRecord], at: Selection) -> str:
     """Say which cells a check would need and these rows do not have, as in 'has no finished cell with mechanism = dpba'."""
-    for selection in ({}, at, *({**at, **getattr(check, option, {})} for option in SELECTIONS)):
+    for selection in ({}, at, *({**at, **getattr(check, option, {})} for option in ("cells", "against", "over", "under"))):
         if not select_cells(rows, selection):
             return f"has no finished cell{f' with {_in_words(selection)}' if selection else ''}"
-    along = getattr(check, "along", None)
-    if along is not None:
+    if along := getattr(check, "along", None):
         return f"has no such cells that differ only in {along}"
     return "has no such cells at the same place: they must differ only in what 'against' names"
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.contracts.paper import Paper
-from dpbench.experiments.papers import broken_papers, preset_configs, preset_fault, read_mapping, read_presets
+from dpbench.experiments.papers import broken_papers, fault_in, preset_configs, read_mapping, read_presets
 
 
 @pytest.fixture
@@ -48,11 +48,11 @@ def test_a_preset_has_its_name_and_the_sentences_of_its_choices(paper: Paper) ->
 )
 def test_a_wrong_preset_is_the_fault_of_its_paper(paper: Paper, text: str, words: str) -> None:
     write(paper.folder, "fig3", text)
-    assert words in preset_fault(paper)
+    assert words in fault_in(read_presets, paper)
 
 
 def test_a_paper_that_can_be_read_has_no_fault(paper: Paper) -> None:
-    assert preset_fault(paper) == ""
+    assert fault_in(read_presets, paper) == ""
 
 
 def test_a_preset_may_be_a_grid_alone(paper: Paper) -> None:

@@ -1,7 +1,5 @@
 """The checks that a claim can name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from dpbench.experiments.checks import comparisons, curve_shapes

@@ -1,7 +1,5 @@
 """Select cells by their parameters, and bring those together that a claim compares."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 A check knows parameters and metrics, and no mechanism.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +14,8 @@ from dpbench.experiments.checks.cell_selection import mechanism_of, place_of
 from dpbench.experiments.checks.findings import Bound, Finding
 from dpbench.records.cell_record import CellRecord
 
-
-@dataclass(frozen=True)
-class Group:
-    """Cells that a finding is about, and how it describes them."""
-
-    cells: tuple[CellRecord, ...]
-    compared: str
-    without: tuple[str, ...] = ()
-    """The parameters that differ between the cells, so that they are no part of the place."""
+Group = tuple[Sequence[CellRecord], str, Sequence[str]]
+"""The cells that a finding is about, what it compares, and the parameters in which the cells differ: no part of their place."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +36,12 @@ class Check:
 
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
         """Yield a finding for every place that these cells have."""
-        for group in self.groups(rows):
-            first = group.cells[0]
-            bounds = self.bounds(group.cells, self.metric_of(first))
-            yield Finding(place_of(first, group.without), group.cells, bounds, group.compared)
+        for cells, compared, without in self.groups(rows):
+            bounds = self.bounds(cells, self.metric_of(cells[0]))
+            yield Finding(place_of(cells[0], without), tuple(cells), bounds, compared)
 
     def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        """Yield the cells that make up each finding."""
+        """Yield the cells of each finding."""
         raise NotImplementedError
 
     def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:

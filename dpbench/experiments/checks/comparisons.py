@@ -1,7 +1,5 @@
 """The checks that compare cells with others at the same place, and those about a cell's own numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -28,7 +26,7 @@ class Pairwise(Check):
 
     def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
         for pair in pairs(rows, self.cells, self.against):
-            yield Group(pair, describe_pair(*pair, self.against), tuple(self.against))
+            yield pair, describe_pair(*pair, self.against), tuple(self.against)
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Within(Pairwise):
         else:
             for row in select_cells(rows, self.cells):
                 other = reference_metric(self.reference, self.metric_of(row))
-                yield Group((row,), f"{mechanism_of(row)} against {reference(other)}")
+                yield (row,), f"{mechanism_of(row)} against {reference(other)}", ()
 
     def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
         other = (cells[1], metric) if self.against else (cells[0], reference_metric(self.reference, metric))
@@ -137,7 +135,7 @@ class Skewed(Check):
     times: float = option(1.5, low=1, help="how many times the median the mean must be")
 
     def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        return (Group((row,), mechanism_of(row)) for row in select_cells(rows, self.cells))
+        return (((row,), mechanism_of(row), ()) for row in select_cells(rows, self.cells))
 
     def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
         values = intervals.paired_means((cells[0], metric))

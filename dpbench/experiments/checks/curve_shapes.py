@@ -1,7 +1,5 @@
 """The checks about how a metric changes along one parameter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,7 +25,7 @@ class Along(Check):
 
     def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
         for curve in curves(rows, self.cells, self.along):
-            yield Group(tuple(curve), mechanism_of(curve[0], (self.along,)), (self.along,))
+            yield curve, mechanism_of(curve[0], (self.along,)), (self.along,)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Findings: what one place says about a claim, as numbers with a 95 % interval against the limit that the claim sets."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

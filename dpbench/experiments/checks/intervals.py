@@ -1,7 +1,5 @@
 """Intervals over the repeats, for what claims compare: differences, ratios and statistics of cells."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Literal
