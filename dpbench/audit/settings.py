@@ -1,4 +1,4 @@
-"""How an audit is done: the level, and how much is tried."""
+"""The settings of an audit: its level, and how much it tries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from dpbench.base.options import check_options, option
 
 Level = Literal["none", "replay", "component", "release", "all"]
-"""``replay``: sensitivities and control flow, without statistics; ``component``: that, and every answer asked again;
+"""``replay``: sensitivities and control flow, without statistics; ``component``: that, and every answer repeated;
 ``release``: the replay, and whole fits."""
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from dpbench.__main__ import main
 
-Asked = Callable[..., tuple[int, str, str]]
+RunAudit = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def asked(capsys: pytest.CaptureFixture[str]) -> Asked:
+def run_audit(capsys: pytest.CaptureFixture[str]) -> RunAudit:
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["audit", *arguments])
         out, err = capsys.readouterr()
@@ -21,29 +21,29 @@ def asked(capsys: pytest.CaptureFixture[str]) -> Asked:
     return run
 
 
-def test_a_mechanism_that_keeps_its_word_passes(asked: Asked) -> None:
-    code, out, _ = asked("mechanism=fm", "mechanism.sensitivity=tight", "audit.runs=400", "audit.confidence=0.9999")
+def test_a_mechanism_that_keeps_its_claim_passes(run_audit: RunAudit) -> None:
+    code, out, _ = run_audit("mechanism=fm", "mechanism.sensitivity=tight", "audit.runs=400", "audit.confidence=0.9999")
     assert code == 0
     for line in ("fm on linear at ε = 1", "replay", "noise", "answers", "release", "moved by at most 1.0000", "Passed."):
         assert line in out
     assert "proves nothing" in out
 
 
-def test_a_false_claim_ends_with_exit_code_one(asked: Asked) -> None:
-    code, out, _ = asked("mechanism=cdp_irls", "mechanism.variant=published", "epsilon=0.1", "audit.level=component")
+def test_a_false_claim_ends_with_exit_code_one(run_audit: RunAudit) -> None:
+    code, out, _ = run_audit("mechanism=cdp_irls", "mechanism.variant=published", "epsilon=0.1", "audit.level=component")
     assert code == 1
     assert "VIOLATION" in out
     assert "FAILED on 4 of them" in out
 
 
-def test_a_dataset_lends_its_geometry(asked: Asked) -> None:
-    code, out, _ = asked("mechanism=fm,dpba", "dataset=wine", "audit.level=replay")
+def test_a_dataset_lends_its_geometry(run_audit: RunAudit) -> None:
+    code, out, _ = run_audit("mechanism=fm,dpba", "dataset=wine", "audit.level=replay")
     assert code == 0
     assert out.count("11 numeric columns, box, an intercept, D = 12: passed") == 2
 
 
-def test_what_is_not_supported_is_said(asked: Asked) -> None:
-    code, out, _ = asked("mechanism=fp", "audit.level=replay")
+def test_what_is_not_supported_is_said(run_audit: RunAudit) -> None:
+    code, out, _ = run_audit("mechanism=fp", "audit.level=replay")
     assert code == 0
     assert "Not audited: 1 numeric column, ball" in out
 
@@ -64,8 +64,8 @@ def test_what_is_not_supported_is_said(asked: Asked) -> None:
         (["mechanism=fm", "epsilon=-1"], "(0, inf)"),
     ],
 )
-def test_a_bad_request_is_refused_in_a_sentence(arguments: list[str], words: str, asked: Asked) -> None:
-    code, out, err = asked(*arguments)
+def test_a_bad_request_is_refused_in_a_sentence(arguments: list[str], words: str, run_audit: RunAudit) -> None:
+    code, out, err = run_audit(*arguments)
     assert code == 2
     assert words in err
     assert err.count("\n") == 1
