@@ -15,7 +15,7 @@ import numpy as np
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer
-from dpbench.privacy.histogram import Histogram
+from dpbench.privacy.queries.histogram import Histogram
 
 INSIDE = 1 - 1e-15
 """A factor that keeps rounded norms within the ball."""

@@ -17,8 +17,8 @@ from dpbench.data.bins import BinCounts
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Call, Curator
-from dpbench.privacy.histogram import Histogram
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.histogram import Histogram
+from dpbench.privacy.queries.query import Query
 
 MAX_SCANNED_BINS = 30_000_000
 """Bins of scanned histograms that are drawn on each table. Larger histograms are scanned in fewer runs."""

@@ -9,7 +9,7 @@ import numpy as np
 from dpbench.base.errors import Refused
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.query import Query
 
 MAX_REDRAWS = 20_000
 """An audit ends after this many draws in a row that are not accepted."""

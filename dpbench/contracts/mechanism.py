@@ -17,10 +17,10 @@ from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.histogram import Histogram, Scan
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.histogram import Histogram, Scan
+from dpbench.privacy.queries.query import Query
 
 T = TypeVar("T")
 

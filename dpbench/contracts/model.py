@@ -15,8 +15,8 @@ from dpbench.contracts.fit import Fit
 from dpbench.data.geometry import Geometry, TargetKind
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.polynomial import Convention, Loss, Polynomial
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.polynomial import Convention, Loss, Polynomial
+from dpbench.privacy.queries.quadratic import Quadratic
 
 Capability = Literal["polynomial", "truncation", "gradient", "weighted", "likelihood", "reweighted"]
 

@@ -15,7 +15,7 @@ from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.model import Problem
 from dpbench.data.moments import Moments
 from dpbench.data.scaling import Rows
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 
 def moments_suffice(problem: Problem) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 from dpbench.contracts.fit import DIVERGED, OK, REPAIRED, Fit
 from dpbench.contracts.model import Problem
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.polynomial import Polynomial
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.polynomial import Polynomial
+from dpbench.privacy.queries.quadratic import Quadratic
 
 Repair = Literal["trim", "floor", "none"]
 

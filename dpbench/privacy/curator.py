@@ -18,11 +18,11 @@ from dpbench.accounting.costs import Cost, Nothing, Pure
 from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.privacy.histogram import Histogram, Scan
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry, merge
 from dpbench.privacy.noise import Geometric, Noise
-from dpbench.privacy.query import Query
-from dpbench.privacy.sparse_histogram import MAX_EXPECTED_SURVIVORS, draw_summary, expected_survivors
+from dpbench.privacy.queries.histogram import Histogram, Scan
+from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, draw_summary, expected_survivors
 from dpbench.privacy.standard_draws import Draws
 from dpbench.records.leaks import Leak
 
@@ -161,8 +161,9 @@ class Curator:
     def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[BinCounts]:
         """Return at most ``size`` bins per run, sampled by priority among those whose noisy count reaches the threshold.
 
-        The law is exactly that of noise on every bin, but empty bins are not visited (:mod:`dpbench.privacy.sparse_histogram`).
-        The runs are drawn one after the other, so that only one of them is in memory.
+        The law is exactly that of noise on every bin, but empty bins are not visited: see
+        :mod:`dpbench.privacy.queries.sparse_histogram`. The runs are drawn one after the other, so that only one of them is in
+        memory.
         """
         if not isinstance(noise.law, Geometric):
             raise ValueError("Empty bins can be skipped for geometric noise only.")

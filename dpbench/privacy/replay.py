@@ -15,10 +15,10 @@ import numpy as np
 
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Answer, Call, Curator, Draws
-from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.ledger import Budget, LedgerEntry
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.histogram import Histogram
+from dpbench.privacy.queries.query import Query
 
 ROUNDING = 1e-9
 """Relative slack for the rounding of exact answers and bounds."""

@@ -32,7 +32,7 @@ from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget, LedgerEntry
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.query import Query
 from dpbench.records.leaks import Leak
 
 INSTALL = "pip install 'dp-regression-bench[secure]' (opendp)"

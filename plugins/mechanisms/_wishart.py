@@ -11,8 +11,8 @@ from dpbench.accounting.costs import Cost, Pure, Zcdp
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise, concentrated, laplace
-from dpbench.privacy.quadratic import Quadratic
-from dpbench.privacy.weighted_moments import WeightedMoments, squared_norm
+from dpbench.privacy.queries.quadratic import Quadratic
+from dpbench.privacy.queries.weighted_moments import WeightedMoments, squared_norm
 
 Distribution = Literal["gaussian", "laplace"]
 Composition = Literal["cdp", "conventional", "advanced"]

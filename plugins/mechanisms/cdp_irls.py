@@ -18,8 +18,8 @@ from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import ConcentratedGaussian, Noise, laplace
-from dpbench.privacy.quadratic import Quadratic
-from dpbench.privacy.weighted_moments import WeightedMoments
+from dpbench.privacy.queries.quadratic import Quadratic
+from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 from ._wishart import Composition, Distribution, published_step
 

@@ -17,7 +17,7 @@ from dpbench.fitting.noisy_objective import Repair, minimise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise
-from dpbench.privacy.polynomial import Polynomial
+from dpbench.privacy.queries.polynomial import Polynomial
 
 
 @dataclass(frozen=True)

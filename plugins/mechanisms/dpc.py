@@ -17,7 +17,7 @@ from dpbench.fitting.noisy_objective import Repair, minimise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise
-from dpbench.privacy.polynomial import Convention, Polynomial, Sensitivity
+from dpbench.privacy.queries.polynomial import Convention, Polynomial, Sensitivity
 
 from .._sensitive import lacks_sensitive
 from .fm import published_ridge

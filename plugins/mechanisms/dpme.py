@@ -18,9 +18,9 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.fitting.noisy_histogram import fit_bins, fit_moments, fit_unbiased, moments_suffice
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.histogram import L1_SENSITIVITY, PROOF, Histogram, Scan
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise, laplace
+from dpbench.privacy.queries.histogram import L1_SENSITIVITY, PROOF, Histogram, Scan
 
 
 @dataclass(frozen=True)

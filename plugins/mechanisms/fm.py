@@ -16,7 +16,7 @@ from dpbench.fitting.noisy_objective import RADIUS, Repair, minimise, minimum_wi
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
-from dpbench.privacy.polynomial import Convention, Polynomial, Sensitivity
+from dpbench.privacy.queries.polynomial import Convention, Polynomial, Sensitivity
 
 
 @dataclass(frozen=True)

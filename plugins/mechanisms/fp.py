@@ -15,10 +15,10 @@ from dpbench.data.bins import Binning
 from dpbench.data.geometry import Geometry
 from dpbench.fitting.noisy_histogram import fit_bins
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.histogram import L1_SENSITIVITY, PROOF, Histogram
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import geometric
-from dpbench.privacy.sparse_histogram import MAX_EXPECTED_SURVIVORS, expected_survivors, smallest_threshold
+from dpbench.privacy.queries.histogram import L1_SENSITIVITY, PROOF, Histogram
+from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, expected_survivors, smallest_threshold
 
 MAX_DEFAULT_SIZE = 200_000
 """The default size of a summary is n, and at most this."""

@@ -17,7 +17,7 @@ from dpbench.fitting.noisy_objective import Repair, minimise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, laplace
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.query import Query
 
 FIRST_FIT_SHARE = 0.9
 """The share of the relevance budget for the first weights. The rest pays for the relevance of each feature by these weights."""

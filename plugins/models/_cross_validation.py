@@ -14,7 +14,7 @@ from dpbench.data.moments import Moments, gram
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 PENALTIES = np.logspace(-6, 0, 13)
 """The values of λ that are compared."""

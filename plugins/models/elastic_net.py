@@ -17,7 +17,7 @@ from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._cached_fit import cached_fit
 from ._cross_validation import chosen_penalty

@@ -12,8 +12,8 @@ from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.polynomial import Loss
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.polynomial import Loss
+from dpbench.privacy.queries.quadratic import Quadratic
 
 
 class LeastSquares(Problem):

@@ -13,7 +13,7 @@ from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import CHUNK, Sample
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.polynomial import Loss
+from dpbench.privacy.queries.polynomial import Loss
 
 from ..metrics.classification import log_loss
 from ._cached_fit import cached_fit

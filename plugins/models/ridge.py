@@ -12,7 +12,7 @@ from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._cross_validation import chosen_penalty
 from .linear import LeastSquares

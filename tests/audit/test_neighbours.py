@@ -21,7 +21,7 @@ from dpbench.audit.neighbours import (
 )
 from dpbench.privacy.curator import Answer, Call
 from dpbench.privacy.noise import Laplace, Noise
-from dpbench.privacy.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.polynomial import Loss, Polynomial
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 

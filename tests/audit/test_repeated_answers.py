@@ -18,9 +18,9 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.bins import Binning
 from dpbench.data.samples import WholeSample
-from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Geometric, Noise, laplace
+from dpbench.privacy.queries.histogram import Histogram
 
 RUNS = 2_000
 

@@ -16,9 +16,9 @@ from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator, Draws
-from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.ledger import Budget, Overspent
 from dpbench.privacy.noise import geometric, laplace
+from dpbench.privacy.queries.histogram import Histogram
 
 BUDGET = Budget(0.9, 1e-6, "pure")
 

@@ -49,7 +49,7 @@ def test_a_cell_that_failed_its_audit_is_not_sound_and_says_why(make) -> None:
 
 def test_a_fault_that_calls_itself_sound_leaves_the_rankings(make, monkeypatch) -> None:
     """A quarter of the sensitivity, with a proof that says otherwise: only the audit knows."""
-    from dpbench.privacy.polynomial import Polynomial
+    from dpbench.privacy.queries.polynomial import Polynomial
 
     whole = Polynomial.l1_bound
     monkeypatch.setattr(Polynomial, "l1_bound", lambda *arguments: whole(*arguments) / 4)

@@ -7,7 +7,7 @@ import pytest
 
 from dpbench.fitting.noisy_objective import minimise, minimum_within
 from dpbench.privacy.noise import laplace
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 
 @pytest.fixture

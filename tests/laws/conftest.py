@@ -10,7 +10,7 @@ import pytest
 
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-from dpbench.privacy.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.polynomial import Loss, Polynomial
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 LOGISTIC = Loss(curvature=1 / 8, slope=(0.5, -1.0), printed_slope=1.5, printed_constant=0.0)

@@ -10,8 +10,8 @@ import pytest
 
 from dpbench.data.scaling import Rows
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.queries.weighted_moments import WeightedMoments
 from dpbench.privacy.replay import ReplayCurator
-from dpbench.privacy.weighted_moments import WeightedMoments
 
 KAPPA = 5.0
 SHAPES = {"1 column": (1, ()), "2 columns": (2, ()), "5 columns": (5, ()), "groups": (0, (2, 3)), "mixed": (3, (3, 2))}

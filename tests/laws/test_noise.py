@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from dpbench.data.scaling import scale
-from dpbench.privacy.polynomial import Polynomial
+from dpbench.privacy.queries.polynomial import Polynomial
 
 FALSE_ALARM = 1e-6
 RUNS = 20_000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpbench.data.scaling import Rows
-from dpbench.privacy.polynomial import Polynomial
+from dpbench.privacy.queries.polynomial import Polynomial
 
 CONVENTIONS = ["monomial", "matrix", "code"]
 TARGETS = {"linear": "real", "logistic": "binary"}

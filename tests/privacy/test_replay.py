@@ -13,10 +13,10 @@ from dpbench.accounting.costs import Pure
 from dpbench.contracts.mechanism import Fit, Mechanism, OneRunMechanism
 from dpbench.data.bins import Binning
 from dpbench.data.scaling import Rows
-from dpbench.privacy.histogram import PROOF, Histogram
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, geometric, laplace
-from dpbench.privacy.polynomial import Polynomial
+from dpbench.privacy.queries.histogram import PROOF, Histogram
+from dpbench.privacy.queries.polynomial import Polynomial
 from dpbench.privacy.replay import Violation
 
 BUDGET = Budget(1.3, 1e-6, "pure")

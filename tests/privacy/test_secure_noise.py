@@ -21,7 +21,7 @@ from dpbench.data.scaling import scale
 from dpbench.privacy import secure_noise as secure
 from dpbench.privacy.ledger import Budget, LedgerEntry, Overspent
 from dpbench.privacy.noise import Laplace, Noise, concentrated, gaussian, geometric, laplace
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.query import Query
 from dpbench.privacy.secure_noise import SecureCurator, enlarged
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from dpbench.data.scaling import scale
-from dpbench.privacy.polynomial import Polynomial
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.polynomial import Polynomial
+from dpbench.privacy.queries.quadratic import Quadratic
 
 FALSE_ALARM = 1e-6
 FM_OPTIONS = [

@@ -7,7 +7,7 @@ import pytest
 
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 
 def test_zhang_s_toy_example_is_the_printed_polynomial(make, curate, geometry, rows) -> None:

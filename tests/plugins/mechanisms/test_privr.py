@@ -14,7 +14,7 @@ from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Answer, Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 FALSE_ALARM = 1e-6
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpbench.plugins.mechanisms._wishart import epsilon_per_release, noise_on_a
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.weighted_moments import WeightedMoments
+from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 STEPS = [1, 5, 40]
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 from dpbench.contracts.fit import Fit
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 SOLVERS = ["scs", "clarabel"]
 

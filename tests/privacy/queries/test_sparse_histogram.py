@@ -13,10 +13,10 @@ from scipy import stats
 
 from dpbench.base.random_streams import stream
 from dpbench.data.bins import BinCounts, Binning
-from dpbench.privacy import sparse_histogram
-from dpbench.privacy.histogram import Histogram
 from dpbench.privacy.noise import geometric
-from dpbench.privacy.sparse_histogram import (
+from dpbench.privacy.queries import sparse_histogram
+from dpbench.privacy.queries.histogram import Histogram
+from dpbench.privacy.queries.sparse_histogram import (
     draw_empty_bins,
     draw_summary,
     expected_survivors,

@@ -18,9 +18,9 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments
 from dpbench.data.samples import CHUNK, Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.polynomial import Loss, Polynomial
-from dpbench.privacy.quadratic import Quadratic
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.quadratic import Quadratic
+from dpbench.privacy.queries.query import Query
 
 Array = np.ndarray
 
@@ -135,7 +135,7 @@ class WeightedMoments(Query):
 
     @property
     def proof(self) -> str:
-        return "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, privacy/weighted_moments.py)"
+        return "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, queries/weighted_moments.py)"
 
 
 class _Part(Query):

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.query import Query
 
 
 @dataclass(frozen=True)

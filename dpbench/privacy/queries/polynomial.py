@@ -22,8 +22,8 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.quadratic import Quadratic
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.quadratic import Quadratic
+from dpbench.privacy.queries.query import Query
 
 Convention = Literal["monomial", "matrix", "code"]
 Sensitivity = Literal["paper", "code", "tight"]

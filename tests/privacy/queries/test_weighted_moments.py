@@ -11,7 +11,7 @@ from dpbench.data.blocks import Block
 from dpbench.data.samples import CHUNK, WholeSample
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
-from dpbench.privacy.weighted_moments import WeightedMoments
+from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 KAPPA = 5.0
 

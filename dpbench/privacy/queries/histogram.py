@@ -11,7 +11,7 @@ from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.query import Query
+from dpbench.privacy.queries.query import Query
 
 L1_SENSITIVITY = 2
 """A replaced row leaves one bin and enters another."""

@@ -8,9 +8,9 @@ from scipy import stats
 
 from dpbench.data.bins import Binning
 from dpbench.data.samples import WholeSample
-from dpbench.privacy.histogram import PROOF, Histogram
 from dpbench.privacy.ledger import Overspent
 from dpbench.privacy.noise import Laplace, Noise, geometric, laplace
+from dpbench.privacy.queries.histogram import PROOF, Histogram
 
 FALSE_ALARM = 1e-6
 """The probability at which a statistical test below rejects a correct implementation, over the choice of the seed."""

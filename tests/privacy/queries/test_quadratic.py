@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpbench.privacy.quadratic import Quadratic
+from dpbench.privacy.queries.quadratic import Quadratic
 
 
 def drawn(runs: int, size: int, shift: float = 0.0, seed: int = 0) -> Quadratic:
