@@ -165,3 +165,33 @@ def test_only_problems_with_a_ranked_place_are_counted() -> None:
     rows = [person_cell(name, 0.2, params={"dataset": data}) for data in ("a", "b", "c") for name in ("good", "fair")]
     rows += [person_cell("open", 0.1, ranked=False, params={"dataset": "d"})]
     assert "25 % at ε = 0.8 (median over 3 problems)" in short_answer(rows, boards(rows), ["one"] * 4)[1]
+
+
+@pytest.mark.parametrize(("error", "useless"), [(0.4999, False), (0.5, True), (0.6, True)])
+def test_a_best_cell_that_is_no_better_than_the_mean_is_counted(error: float, useless: bool) -> None:
+    cells = [person_cell(name, error, params={"dataset": data}) for data in ("a", "b", "c") for name in ("good", "fair")]
+    sentence = short_answer(cells, boards(cells), ["one"] * 3)[1]
+    assert ("at 3 of 3 it does no better than the mean" in sentence) == useless
+
+
+@pytest.mark.parametrize(("sentences", "whole"), [(1, True), (2, True), (3, False)])
+def test_two_sentences_are_short_enough_and_three_are_summed_up(sentences: int, whole: bool) -> None:
+    cells = [make_cell("fm"), make_cell("dpba", 0.3)]
+    texts = [f"sentence {index}" for index in range(sentences)]
+    assert (short_answer(cells, boards(cells), texts)[:-1] == texts) == whole
+
+
+def test_the_three_that_win_most_are_named_and_the_others_are_counted() -> None:
+    def at(dataset: str, best: str) -> list[CellRecord]:
+        return [make_cell(name, 0.2 if name == best else 0.3, params={"dataset": dataset}) for name in "abcd"]
+
+    cells = [cell for number, best in enumerate("aabbccd") for cell in at(f"d{number}", best)]
+    sentence = short_answer(cells, boards(cells), ["one"] * 7)[0]
+    assert "a in 2 of 7" in sentence
+    assert "c in 2 of 7" in sentence
+    assert "1 other in the rest" in sentence
+
+
+def test_an_attack_fits_nothing_anew_and_adds_no_sentence() -> None:
+    cells = [make_cell(name, params={"attack": attack}) for attack in ("none", "spy") for name in ("fm", "dpba")]
+    assert len(answer(cells)) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cell_factory import make_sweep
+from cell_factory import make_cell, make_sweep
 from matplotlib.figure import Figure
 from report_helpers import COMMAND, HOSTILE, Page, csv_of, page_of, person_cell, write_report
 
@@ -122,3 +122,32 @@ def test_controls_are_explained_where_there_are_some(tmp_path: Path, undrawn: No
     text = page_of(make_sweep([person_cell("good", 0.2, params={"attack": "spy"}, metrics=attack)], COMMAND), tmp_path).text
     assert "the largest expected difference" in text
     assert ("control" in text) == control
+
+
+@pytest.mark.parametrize(("problems", "hidden"), [(12, False), (13, True)])
+def test_twelve_problems_have_a_leaderboard_and_the_others_are_counted(
+    tmp_path: Path, undrawn: None, problems: int, hidden: bool
+) -> None:
+    cells = [make_cell(params={"dataset": f"d{number}"}) for number in range(problems)]
+    assert ("1 more problems are in leaderboard.csv" in page_of(make_sweep(cells), tmp_path).text) == hidden
+
+
+@pytest.mark.parametrize(("mechanisms", "hidden"), [(40, False), (41, True)])
+def test_a_table_shows_forty_rows_and_counts_the_others(tmp_path: Path, undrawn: None, mechanisms: int, hidden: bool) -> None:
+    cells = [make_cell(f"m{number}", repeats=1) for number in range(mechanisms)]
+    assert ("1 more rows are in ledger.csv" in page_of(make_sweep(cells), tmp_path).text) == hidden
+
+
+@pytest.mark.parametrize(("problems", "hidden"), [(60, False), (61, True)])
+def test_sixty_problems_have_a_sentence_each(tmp_path: Path, undrawn: None, problems: int, hidden: bool) -> None:
+    cells = [make_cell(params={"dataset": f"d{number}"}, repeats=1) for number in range(problems)]
+    text = page_of(make_sweep(cells), tmp_path).text
+    assert ("linear on d3 at ε = 0.8: fm is the only" in text) != hidden
+    assert ("Each problem at each ε is in leaderboard.csv" in text) == hidden
+
+
+@pytest.mark.parametrize(("problems", "opened"), [(12, True), (13, False)])
+def test_up_to_twelve_sentences_are_unfolded(tmp_path: Path, undrawn: None, problems: int, opened: bool) -> None:
+    cells = [make_cell(params={"dataset": f"d{number}"}) for number in range(problems)]
+    (details,) = page_of(make_sweep(cells), tmp_path).all("details")
+    assert ("open" in details) == opened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from report_helpers import PUBLIC_FIT, answer, note, priced_cell
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.leaderboards import boards
 
 
 @pytest.mark.parametrize("key", ["dataset.n", "model.penalty", "delta", "splits"])
@@ -44,3 +46,31 @@ def test_cells_are_ranked_at_their_accounted_epsilon() -> None:
     text = note(SweepRecord((priced_cell("fm", 0.8), dear), "c"), None)
     assert "linear on wine at ε = 0.8: fm is the only ranked cell" in text
     assert "linear on wine at ε = 6.827: irls is the only ranked cell" in text
+
+
+def test_each_level_has_its_ranks_and_cells_without_privacy_come_last_and_once() -> None:
+    cells = [make_cell(name, error, epsilon) for epsilon in (0.5, 2.0) for name, error in (("good", 0.2), ("fair", 0.3))]
+    cells += [make_cell("open", 0.1, epsilon, private=False) for epsilon in (0.5, 2.0)]
+    (board,) = boards(cells)
+    assert [level.accounted for level in board.levels] == [0.5, 2.0, math.inf]
+    places = [[(place.cell.params["mechanism"], place.rank) for place in level.places] for level in board.levels]
+    assert places == [[("good", 1), ("fair", 2)]] * 2 + [[("open", None)]]
+    assert board.places[-1].epsilon == "0.5 to 2"
+    assert [level.winner.params["mechanism"] for level in board.levels] == ["good", "good", "open"]
+
+
+def test_a_cell_without_an_error_is_private_and_has_no_rank() -> None:
+    (board,) = boards([make_cell("fm"), make_cell("broken", None)])
+    (level,) = board.levels
+    assert (len(level.private), len(level.ranked), level.contest) == (2, 1, None)
+
+
+@pytest.mark.parametrize(("error", "lost"), [(0.15, 0.0), (0.1772, 1.0), (0.2044, 2.0), (None, None)])
+def test_what_is_lost_goes_from_the_fit_without_privacy_to_the_mean(error: float | None, lost: float | None) -> None:
+    (board,) = boards([make_cell("fm", error)])
+    assert board.places[0].lost == (None if lost is None else pytest.approx(lost))
+
+
+def test_what_tells_problems_apart_is_in_their_titles() -> None:
+    titles = [board.title for board in boards([make_cell(params={"dataset.n": text}) for text in ("300", "900")])]
+    assert titles == ["linear on wine (dataset.n=300)", "linear on wine (dataset.n=900)"]

@@ -9,6 +9,7 @@ from cell_factory import make_cell, make_sweep
 from report_helpers import COMMAND, note, page_of, person_cell, printed
 
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.warning_texts import health_sentences
 
 
 def test_noise_without_a_proof_is_called_unproven_beside_the_leaks() -> None:
@@ -48,3 +49,13 @@ def test_what_leaks_is_said_once_with_its_reason_and_in_how_many_cells() -> None
     assert unproven.guarantee == "UNPROVEN"
     both = make_cell(sound=False, leaks={"unproven_noise": "", "bounds_from_data": ""})
     assert both.guarantee == "UNPROVEN, LEAKS bounds_from_data"
+
+
+@pytest.mark.parametrize(("share", "warns"), [(0.01, False), (0.0101, True)])
+def test_more_than_one_percent_of_clipped_targets_warns(share: float, warns: bool) -> None:
+    assert bool(health_sentences([make_cell(metrics={"health/target_clipped": share})])) == warns
+
+
+@pytest.mark.parametrize(("share", "warns"), [(0.0, False), (0.001, True)])
+def test_any_run_without_weights_warns(share: float, warns: bool) -> None:
+    assert bool(health_sentences([make_cell(metrics={"health/not_finite": share})])) == warns

@@ -162,3 +162,18 @@ def test_synthetic_data_and_quick_runs_are_said_in_picture_and_caption() -> None
     for picture in drawn(grid("fm", "dpba")).values():
         assert "SYNTHETIC" not in picture.caption + words(picture.figure)
         assert "first look" not in picture.caption
+
+
+@pytest.mark.parametrize(("datasets", "text"), [(9, ""), (10, "The first 9 of 10 panels.")])
+def test_nine_panels_fit_a_figure(datasets: int, text: str) -> None:
+    cells = [cell for number in range(datasets) for cell in grid("fm", params={"dataset": f"d{number}"})]
+    figure = drawn(cells)["error_vs_epsilon"]
+    assert len(figure.figure.axes) == 9
+    assert ("of 10 panels" in figure.caption) == bool(text)
+    assert text in figure.caption
+
+
+@pytest.mark.parametrize(("ratio", "different"), [(1.009, False), (1.011, True), (0.98, True)])
+def test_an_accounted_epsilon_within_one_percent_is_the_requested_one(ratio: float, different: bool) -> None:
+    cells = [figure_cell("fm", 0.3, epsilon, metrics={"privacy/epsilon_accounted": ratio * epsilon}) for epsilon in (1.0, 2.0)]
+    assert ("error_vs_accounted" in drawn([*cells, *grid("dpba")])) == different

@@ -62,3 +62,27 @@ def test_boxes_that_would_be_dashes_have_a_logarithmic_axis() -> None:
     rows = [figure_cell("fm", error, epsilon) for error, epsilon in zip((2.0, 0.3, 0.25), EPSILONS, strict=True)]
     assert drawn(rows)["boxes"].figure.axes[0].get_yscale() == "log"
     assert drawn(rows[1:])["boxes"].figure.axes[0].get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(("mechanisms", "datasets", "values"), [(4, 1, 12), (5, 1, 9), (24, 1, 2), (4, 9, 6)])
+def test_as_many_values_have_boxes_as_fit_a_panel_and_a_figure(mechanisms: int, datasets: int, values: int) -> None:
+    """48 boxes fit a panel and 240 a figure, and there are at least two values."""
+    cells = [
+        figure_cell(f"m{number}", 0.5, epsilon, params={"dataset": f"d{data}"})
+        for number in range(mechanisms)
+        for data in range(datasets)
+        for epsilon in range(1, 21)
+    ]
+    figure = asked(cells, form="boxes")
+    assert figure
+    assert [len(axes.patches) for axes in figure.figure.axes] == [values * mechanisms] * datasets
+
+
+@pytest.mark.parametrize(("height", "scale"), [(0.9, "log"), (1.1, "linear")])
+def test_boxes_of_less_than_a_tenth_of_the_axis_are_too_flat(height: float, scale: str) -> None:
+    """Three boxes from 1 to 11: the middle one has the median height."""
+    cells = []
+    for epsilon, (low, high) in zip(EPSILONS, ((1, 1 + height), (5, 5 + height), (11 - height, 11)), strict=True):
+        cell = figure_cell("fm", 0.5, epsilon)
+        cells.append(replace(cell, detail=DetailInMemory(runs={"repeat": np.zeros(2), "utility/rmse": np.array([low, high])})))
+    assert drawn(cells)["boxes"].figure.axes[0].get_yscale() == scale

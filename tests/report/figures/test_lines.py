@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from report_helpers import BLUE, EPSILONS, UNPROVEN, VERMILION, asked, drawn, figure_cell, grid, legend, marks, words
+from report_helpers import BLUE, EPSILONS, PUBLIC, UNPROVEN, VERMILION, asked, drawn, figure_cell, grid, legend, marks, words
 
 from dpbench.report.figures import style
 
@@ -104,3 +104,11 @@ def test_an_interval_below_zero_is_seen_where_there_is_a_below() -> None:
     found = {"attack/advantage_mean": 0.1, "attack/advantage_ci_low": -0.05, "attack/advantage_ci_high": 0.25}
     figure = drawn([figure_cell("fm", 0.5 / epsilon, epsilon, metrics={**found, "attack/cap": 0.3}) for epsilon in EPSILONS])
     assert figure["attack_frontier"].figure.axes[0].get_ylim()[0] < -0.05
+
+
+@pytest.mark.parametrize(("points", "annotated"), [(14, 13), (15, 2)])
+def test_up_to_fourteen_points_are_annotated_and_else_the_ends(points: int, annotated: int) -> None:
+    """One of them is not private, and so has no ε to be annotated with."""
+    cells = [figure_cell("fm", 0.6**index, index + 1.0, metrics={"time/fit_seconds": 1.3**index}) for index in range(points - 1)]
+    cells.append(figure_cell("dpba", 0.9, tags=PUBLIC, metrics={"time/fit_seconds": 0.1}))
+    assert len(drawn(cells)["time_vs_error"].figure.axes[0].texts) == annotated

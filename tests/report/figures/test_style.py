@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from report_helpers import drawn, grid
+from report_helpers import drawn, figure_cell, grid
 
 from dpbench.report.figures import style
-from dpbench.report.figures.panels import MAX_CURVES
 
 
 def test_no_two_looks_of_a_figure_agree_in_colour_or_in_grey() -> None:
-    names = [f"m{index}" for index in range(MAX_CURVES)]
+    names = [f"m{index}" for index in range(21)]
     looks = style.curve_styles({name: (name, "") for name in names}).values()
-    assert len({(look.colour, look.mark) for look in looks}) == MAX_CURVES
-    assert len({(look.line, look.mark) for look in looks}) == MAX_CURVES
+    assert len({(look.colour, look.mark) for look in looks}) == 21
+    assert len({(look.line, look.mark) for look in looks}) == 21
     pairs = {f"{one} {other}": (one, other) for one in names[:7] for other in names[:4]}
     assert len({(look.colour, look.mark) for look in style.curve_styles(pairs).values()}) == 28
 
@@ -75,3 +74,18 @@ def test_no_tick_label_leaves_the_figure() -> None:
         assert len(labels) > 1
         assert all(text.get_window_extent(renderer).x0 >= 0 for text in labels)
         assert all(text.get_window_extent(renderer).x1 <= figure.bbox.x1 for text in labels)
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(20.0, "linear"), (20.1, "log")])
+def test_an_axis_is_logarithmic_from_twenty_times_the_smallest_number(largest: float, scale: str) -> None:
+    _, (axes,) = style.sheet(1, (3, 2), (3, 2))
+    style.scale(axes, "y", [1.0, largest])
+    assert axes.get_yscale() == scale
+
+
+@pytest.mark.parametrize(("values", "named"), [(16, True), (17, False)])
+def test_up_to_sixteen_values_are_named_on_the_axis(values: int, named: bool) -> None:
+    epsilons = [round(1.013 + index / 50, 3) for index in range(values)]
+    axes = drawn([figure_cell("fm", 0.5, epsilon) for epsilon in epsilons])["error_vs_epsilon"].figure.axes[0]
+    labels = {text.get_text() for text in axes.get_xticklabels()}
+    assert (labels <= {f"{epsilon:g}" for epsilon in epsilons}) == named

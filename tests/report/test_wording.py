@@ -1,0 +1,40 @@
+"""Words, lists and numbers are written the same way everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpbench.report.wording import group_by, listed, number, p_value_text, plural
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 cells"), (1, "1 cell"), (2, "2 cells"), (1234, "1,234 cells")])
+def test_one_alone_has_no_plural(count: int, text: str) -> None:
+    assert plural(count, "cell") == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], "nothing"),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "a", "c"], "a, b and c"),
+        (list("abcde"), "a, b, c and 2 more"),
+    ],
+)
+def test_names_are_listed_once_and_the_rest_is_counted(names: str, text: str) -> None:
+    assert listed(names, most=3) == text
+
+
+def test_groups_keep_the_order_of_their_first_members() -> None:
+    assert list(group_by([3, 1, 5, 2], lambda value: value % 2).items()) == [(1, [3, 1, 5]), (0, [2])]
+
+
+def test_numbers_have_four_digits_with_their_zeros() -> None:
+    assert [number(value) for value in (0.15, 12345.6, None)] == ["0.1500", "1.235e+04", "none"]
+    assert number(None, "–") == "–"
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.00009, "p < 0.0001"), (0.0001, "p = 0.0001"), (0.0478, "p = 0.048")])
+def test_a_tiny_p_is_only_bounded(p: float, text: str) -> None:
+    assert p_value_text(p) == text
