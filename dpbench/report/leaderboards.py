@@ -123,16 +123,11 @@ def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
     ranked = [cell for cell in ordered if cell.ranked]
     contest = against_best(ranked) if sum(cell.error() is not None for cell in ranked) > 1 else None
     comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
-    places = [
-        Place(
-            cell,
-            (cell.params["epsilon"],),
-            rank if cell.error() is not None else None,
-            comparisons.get(id(cell)),
-            contest is not None and cell is contest.best,
-        )
-        for rank, cell in enumerate(ranked, 1)
-    ]
+    places = []
+    for rank, cell in enumerate(ranked, 1):
+        best = contest is not None and cell is contest.best
+        known_rank = rank if cell.error() is not None else None
+        places.append(Place(cell, (cell.params["epsilon"],), known_rank, comparisons.get(id(cell)), best))
     # cells that differ by the requested ε alone share a place
     others = group_by((cell for cell in ordered if not cell.ranked), _numbers)
     places += [Place(same[0], tuple(cell.params["epsilon"] for cell in same)) for same in others.values()]

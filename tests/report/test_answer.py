@@ -195,3 +195,14 @@ def test_the_three_that_win_most_are_named_and_the_others_are_counted() -> None:
 def test_an_attack_fits_nothing_anew_and_adds_no_sentence() -> None:
     cells = [make_cell(name, params={"attack": attack}) for attack in ("none", "spy") for name in ("fm", "dpba")]
     assert len(answer(cells)) == 1
+
+
+@pytest.mark.parametrize(("error", "warns"), [(0.1771, False), (0.1772, True)])
+def test_an_error_of_the_mean_predictor_or_more_warns(error: float, warns: bool) -> None:
+    (sentence,) = answer([make_cell("fm", error)])
+    assert ("the mean predictor, which needs no features, does no worse" in sentence) == warns
+
+
+def test_an_interval_that_no_error_can_lie_in_is_not_shown() -> None:
+    (sentence,) = answer([make_cell("fm", 0.2, spread=0.5)])
+    assert "interval" not in sentence

@@ -1,13 +1,13 @@
 """Which mechanism is better over many datasets: mean ranks with their critical difference (Demšar 2006).
 
-A dataset counts once. Its ranks with several models, at several ε or under several options are not independent, and are averaged
-first; the average varies less than a single rank, which leaves the critical difference on the safe side.
+A dataset counts once: its ranks with several models, at several ε or with several options are not independent, and are averaged
+first. The average varies less than a single rank, so the critical difference is on the safe side.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
@@ -16,40 +16,41 @@ import numpy as np
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.report.statistics.paired import LEVEL, groups
+from dpbench.report.wording import group_by
 
-ENUMERATED = 20_000
-"""Up to so many orders of the mechanisms are counted one by one; beyond, χ² is near enough."""
+MAX_ENUMERATED_ORDERS = 20_000
+"""Up to this number of orders of the mechanisms Friedman's test is exact; beyond, χ² is close enough."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mechanisms over datasets, the best first."""
+    """The mean ranks of mechanisms over datasets, the best first."""
 
     names: tuple[str, ...]
     mean_ranks: tuple[float, ...]
     """1 is the best."""
     datasets: tuple[str, ...]
     critical: float | None
-    """Mean ranks further apart than this differ (Nemenyi, 5 %); None where there are too few datasets for any to be."""
+    """Mean ranks further apart than this differ (Nemenyi, 5 %); None if there are too few datasets for any to differ."""
     p: float | None
-    """Friedman's test that all mechanisms are alike; None with a single dataset."""
+    """The p-value of Friedman's test that all mechanisms are alike; None with a single dataset."""
 
 
-def ranks(rows: Sequence[CellRecord]) -> Ranking | None:
-    """The mean ranks of the mechanisms, by the median of their primary error; None where no two share a problem and an ε.
+def ranks(cells: Sequence[CellRecord]) -> Ranking | None:
+    """Return the mean ranks of the mechanisms by their median error; None if no two share a problem and an ε.
 
-    Only ranked cells count, on the problems and at the accounted ε where every compared mechanism has one. A mechanism that has
-    few of them is left out where more datasets, or more mechanisms, can be compared without it.
+    Only ranked cells count, on the problems and at the accounted ε at which every compared mechanism has one. A mechanism that
+    has few of them is left out if more datasets, or more mechanisms, can be compared without it.
     """
-    blocks = [(here[0].params["dataset"], {label(row): _error(row) for row in reversed(here)}) for here in groups(rows).values()]
+    blocks = [
+        (group[0].params["dataset"], {label(cell): _error_or_infinite(cell) for cell in reversed(group)})
+        for group in groups(cells).values()
+    ]
     names = _compared(blocks)
     if len(names) < 2:
         return None
-    by_dataset: dict[str, list[np.ndarray]] = {}
-    for dataset, errors in blocks:
-        if errors.keys() >= names:
-            by_dataset.setdefault(dataset, []).append(_ranked([errors[name] for name in sorted(names)]))
-    table = np.array([np.mean(found, axis=0) for found in by_dataset.values()])
+    by_dataset = group_by((block for block in blocks if block[1].keys() >= names), lambda block: block[0])
+    table = np.array([np.mean([_ranks(errors, names) for _, errors in found], axis=0) for found in by_dataset.values()])
     order = sorted(zip(table.mean(axis=0).tolist(), sorted(names), strict=True))
     critical = critical_difference(len(names), len(table))
     return Ranking(
@@ -62,14 +63,14 @@ def ranks(rows: Sequence[CellRecord]) -> Ranking | None:
 
 
 def critical_difference(mechanisms: int, datasets: int, level: float = LEVEL) -> float:
-    """Nemenyi's: q √(k (k + 1) / (6 N)), where q is a quantile of the studentized range over √2 (Demšar 2006, section 3.2.2)."""
+    """Return Nemenyi's q √(k (k + 1) / (6 N)); q is a quantile of the studentized range over √2 (Demšar 2006, section 3.2.2)."""
     return _range_quantile(mechanisms, level) / math.sqrt(2) * math.sqrt(mechanisms * (mechanisms + 1) / (6 * datasets))
 
 
 def friedman(table: np.ndarray) -> float:
-    """The p of Friedman's test for a table of ranks, a dataset a line: exact for small tables, else by χ² (Conover 1999, 5.8).
+    """Return the p of Friedman's test for ranks, one line per dataset: exact if small, else by χ² (Conover 1999, 5.8).
 
-    The statistic is the one for ties, which serves averages of ranks as well.
+    The statistic is the one for ties, which also suits averages of ranks.
     """
     datasets, mechanisms = table.shape
     centred = table - table.mean(axis=1, keepdims=True)
@@ -77,8 +78,8 @@ def friedman(table: np.ndarray) -> float:
     if within == 0:
         return 1.0
     between = float((centred.sum(axis=0) ** 2).sum())
-    if math.factorial(mechanisms) ** (datasets - 1) <= ENUMERATED:
-        sums = centred[:1]  # the order on the first dataset may stand still
+    if math.factorial(mechanisms) ** (datasets - 1) <= MAX_ENUMERATED_ORDERS:
+        sums = centred[:1]  # by symmetry, the order on the first dataset may stay fixed
         for line in centred[1:]:
             sums = (sums[:, None] + np.array(list(permutations(line)))).reshape(-1, mechanisms)
         return float(((sums**2).sum(axis=1) >= between * (1 - 1e-9)).mean())
@@ -87,14 +88,14 @@ def friedman(table: np.ndarray) -> float:
     return float(chdtrc(mechanisms - 1, (mechanisms - 1) * between / within))
 
 
-def _error(row: CellRecord) -> float:
-    """A cell none of whose runs gave a finite error is the last."""
-    value = row.metric(f"utility/{row.primary}")
-    return math.inf if value is None else value
+def _error_or_infinite(cell: CellRecord) -> float:
+    """Return the error; infinite, and so the last, if no run gave a finite one."""
+    error = cell.error()
+    return math.inf if error is None else error
 
 
 def _compared(blocks: Sequence[tuple[str, Mapping[str, float]]]) -> frozenset[str]:
-    """The mechanisms with the most to compare: datasets that have them all, times the mechanisms beyond the first."""
+    """Return the mechanisms with the most to compare: datasets that have them all, times the mechanisms beyond the first."""
     whole = list(dict.fromkeys(frozenset(errors) for _, errors in blocks))
     shared = dict.fromkeys(one & other for one, other in combinations_with_replacement(whole, 2))
 
@@ -105,15 +106,15 @@ def _compared(blocks: Sequence[tuple[str, Mapping[str, float]]]) -> frozenset[st
     return max(shared, key=extent, default=frozenset())
 
 
-def _ranked(errors: Sequence[float]) -> np.ndarray:
-    """Equal errors share the mean of their ranks."""
-    _, group, count = np.unique(errors, return_inverse=True, return_counts=True)
+def _ranks(errors: Mapping[str, float], names: Iterable[str]) -> np.ndarray:
+    """Return the ranks of these mechanisms in alphabetical order; equal errors share the mean of their ranks."""
+    _, group, count = np.unique([errors[name] for name in sorted(names)], return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[group])
 
 
 @lru_cache(maxsize=64)
 def _range_quantile(count: int, level: float) -> float:
-    """The range that independent standard normals exceed with this chance: the studentized range with infinite freedom."""
+    """Return the range that independent standard normals exceed with this probability: the studentized range."""
     from scipy.special import ndtr
 
     z = np.linspace(-9, 9, 2001)

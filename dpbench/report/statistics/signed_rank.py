@@ -1,6 +1,6 @@
-"""The Wilcoxon signed-rank test of paired differences, the shift that goes with it, and the size of sample that it needs.
+"""The Wilcoxon signed-rank test of paired differences, the estimate of their shift, and the sample size that the test needs.
 
-Exact up to :data:`EXACT` differences, ties included; beyond by the normal approximation. SciPy has the test in a module that
+Exact up to :data:`MAX_EXACT` differences, ties included; beyond, by the normal approximation. SciPy has the test in a module that
 takes half a second to import.
 """
 
@@ -12,29 +12,33 @@ from functools import lru_cache
 
 import numpy as np
 
-EXACT = 200
+MAX_EXACT = 200
+"""With more differences, the null distribution is approximated by the normal law."""
 POWER = 0.8
+"""The probability with which :func:`needed` differences separate two cells."""
 
 
 def p_value(differences: Sequence[float]) -> float:
-    """Two-sided: how likely ranks as uneven as these are when each sign is a fair coin's. Zeros are left out (Wilcoxon 1945)."""
+    """Return the two-sided p: how likely ranks this uneven are if signs are coin tosses. Zeros are omitted (Wilcoxon 1945)."""
     values = np.array([value for value in differences if value != 0.0])
     if not values.size:
         return 1.0
     ranks = _doubled_ranks(np.abs(values))
     smaller = int(min(ranks[values > 0].sum(), ranks[values < 0].sum()))
-    if len(values) <= EXACT:
+    if len(values) <= MAX_EXACT:
         return min(1.0, 2 * float(_at_most(tuple(sorted(ranks.tolist())))[smaller]))
     from scipy.special import ndtr
 
     spread = math.sqrt(float((ranks.astype(float) ** 2).sum())) / 2
-    return min(1.0, 2 * float(ndtr((smaller + 1 - ranks.sum() / 2) / spread)))  # 1 is half a step of the doubled ranks
+    # continuity correction: 1 is half a step of the doubled ranks
+    return min(1.0, 2 * float(ndtr((smaller + 1 - ranks.sum() / 2) / spread)))
 
 
 def shift(differences: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
-    """The Hodges-Lehmann estimate and its interval (Hodges and Lehmann 1963; Hollander, Wolfe and Chicken 2014, section 3.3).
+    """Return the Hodges-Lehmann estimate and its interval.
 
-    The median of the means of all pairs, and two order statistics of them. The whole line where there are too few differences.
+    They are the median of the means of all pairs, and two order statistics of them; with too few differences, the whole line
+    (Hodges and Lehmann 1963; Hollander, Wolfe and Chicken 2014, section 3.3).
     """
     means = _pair_means(differences)
     cut = _cut(len(differences), (1 - confidence) / 2)
@@ -44,10 +48,10 @@ def shift(differences: Sequence[float], confidence: float = 0.95) -> tuple[float
 
 
 def needed(differences: Sequence[float], level: float) -> float:
-    """The differences with which the test has the power 0.8 at this level, if those at hand are typical.
+    """Return the number of differences that give the test a power of 0.8 at this level, if these differences are typical.
 
-    Noether 1987: n = (z(1 - level / 2) + z(power))² / (3 (p' - 1/2)²), where p' is the chance that the mean of two differences is
-    positive, here the share of those at hand. Infinite where that is one half.
+    Noether 1987: n = (z(1 - level / 2) + z(power))² / (3 (p' - 1/2)²), where p' is the probability that the mean of two differences
+    is positive, estimated by its share. Infinite if that is one half.
     """
     from scipy.special import ndtri
 
@@ -58,26 +62,26 @@ def needed(differences: Sequence[float], level: float) -> float:
 
 
 def fewest(level: float) -> int:
-    """With fewer differences not even those that all have the same sign reach the level."""
+    """Return the number of differences below which not even those that all have the same sign reach the level."""
     return math.ceil(1 - math.log2(level))
 
 
 def _pair_means(differences: Sequence[float]) -> np.ndarray:
-    """Walsh's averages in order: of every pair, each difference with itself included."""
+    """Return Walsh's averages in order: of every pair, each difference with itself included."""
     half = np.asarray(differences, dtype=float) / 2
     first, second = np.triu_indices(len(half))
     return np.sort(half[first] + half[second])
 
 
 def _doubled_ranks(sizes: np.ndarray) -> np.ndarray:
-    """Twice the ranks, so that equal sizes share a whole number."""
+    """Return twice the ranks, so that equal sizes share a whole number."""
     _, group, count = np.unique(sizes, return_inverse=True, return_counts=True)
     return np.asarray((2 * np.cumsum(count) - count + 1)[group])
 
 
 @lru_cache(maxsize=64)
 def _at_most(ranks: tuple[int, ...]) -> np.ndarray:
-    """The chance that the ranks with one sign add up to at most 0, 1, 2, …: one toss after the other."""
+    """Return the probability that the ranks with one sign add up to at most 0, 1, 2, …: one toss after the other."""
     chances = np.ones(1)
     for rank in ranks:
         longer = np.zeros(len(chances) + rank)
@@ -88,8 +92,8 @@ def _at_most(ranks: tuple[int, ...]) -> np.ndarray:
 
 
 def _cut(count: int, tail: float) -> int:
-    """How many of the pairs' means lie below the interval, and the one that is its end."""
-    if count <= EXACT:
+    """Return how many of the pairs' means lie below the interval, its end included."""
+    if count <= MAX_EXACT:
         return int(np.searchsorted(_at_most(tuple(range(1, count + 1))), tail, side="right"))
     from scipy.special import ndtri
 

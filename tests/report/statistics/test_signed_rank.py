@@ -11,7 +11,7 @@ from report_helpers import RNG
 from scipy import stats
 
 from dpbench.report.statistics.paired import LEVEL
-from dpbench.report.statistics.signed_rank import EXACT, fewest, needed, p_value, shift
+from dpbench.report.statistics.signed_rank import MAX_EXACT, fewest, needed, p_value, shift
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 13, 50])
@@ -22,7 +22,7 @@ def test_it_agrees_with_scipys_exact_one(count: int) -> None:
 
 
 def test_beyond_it_agrees_with_scipys_approximation() -> None:
-    differences = RNG(1).normal(0.1, 1, EXACT + 50)
+    differences = RNG(1).normal(0.1, 1, MAX_EXACT + 50)
     differences[:40] = np.round(differences[:40], 1)
     differences = differences[differences != 0]
     expected = stats.wilcoxon(differences, method="asymptotic", correction=True).pvalue
@@ -40,7 +40,7 @@ def test_with_ties_and_zeros_it_counts_every_choice_of_signs() -> None:
 
 def test_exact_and_approximate_meet() -> None:
     """The largest sample that is counted, and one more difference of a middling rank."""
-    values = RNG(3).normal(0.12, 1, EXACT).tolist()
+    values = RNG(3).normal(0.12, 1, MAX_EXACT).tolist()
     below, beyond = p_value(values), p_value([*values, 1e-9])
     assert below == pytest.approx(beyond, rel=0.05)
     assert shift(values) == pytest.approx(shift([*values, 1e-9]), abs=0.01)
