@@ -54,15 +54,17 @@ REFERENCES = {"no_privacy": "the fit without privacy", "mean_predictor": "always
 def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[CaptionedFigure], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
     sweep, done, details = summary.sweep, summary.done, summary.detailed_answer
+    simulated = [("Simulated noise", SIMULATED_NOISE)] if any(cell.simulated for cell in done) else []
+    part = "in part " if not all(cell.synthetic for cell in done) else ""
     text: str = _template().render(
         summary=summary,
         sweep=sweep,
         done=done,
         title=page_title(sweep),
         version=__version__,
-        banners=_banners(sweep),
+        banners=[*warnings(sweep), *simulated],
         question=question(sweep),
-        heading=_answer_heading(sweep),
+        heading=f"The answer, {part}on SYNTHETIC data" if sweep.synthetic else "The answer",
         details=details if len(details) <= MAX_SENTENCES else [],
         standings=standings(done),
         errors_are_private=ERRORS_ARE_PRIVATE,
@@ -87,17 +89,6 @@ def page_title(sweep: SweepRecord) -> str:
         return sweep.preset.title + (", changed" if sweep.changed else "")
     names = {kind: dict.fromkeys(cell.params[kind] for cell in sweep.cells) for kind in ("mechanism", "model", "dataset")}
     return " · ".join(", ".join(some) if len(some) <= 4 else plural(len(some), kind) for kind, some in names.items())
-
-
-def _banners(sweep: SweepRecord) -> list[tuple[str, str]]:
-    simulated = any(cell.simulated for cell in sweep.done)
-    return [*warnings(sweep), *([("Simulated noise", SIMULATED_NOISE)] if simulated else [])]
-
-
-def _answer_heading(sweep: SweepRecord) -> str:
-    if not sweep.synthetic:
-        return "The answer"
-    return f"The answer, {'' if all(cell.synthetic for cell in sweep.done) else 'in part '}on SYNTHETIC data"
 
 
 def _board(board: Board) -> dict[str, Any]:

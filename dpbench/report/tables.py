@@ -197,13 +197,11 @@ def _owner(cell: CellRecord) -> tuple[str, str, str]:
 
 def failures(cells: Sequence[CellRecord]) -> TextTable:
     """Return the cells that failed or were pruned, by their reason."""
-    groups = group_by((cell for cell in cells if not cell.done), lambda cell: (cell.state, cell.reason))
-    rows = tuple(
-        (state, len(group), listed((_cell_name(cell) for cell in group), most=4), reason)
-        for (state, reason), group in sorted(groups.items(), key=lambda item: item[0][0])
-    )
+    unfinished = sorted((cell for cell in cells if not cell.done), key=lambda cell: cell.state)
+    groups = group_by(unfinished, lambda cell: (cell.state, cell.reason))
+    rows = tuple((state, len(group), listed(map(_name, group), most=4), reason) for (state, reason), group in groups.items())
     return TextTable("failures", "Cells that failed, and cells that make no sense", ("state", "cells", "which", "reason"), rows)
 
 
-def _cell_name(cell: CellRecord) -> str:
+def _name(cell: CellRecord) -> str:
     return f"{label(cell)} {cell.params['model']} {cell.params['dataset']}"

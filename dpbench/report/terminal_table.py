@@ -39,15 +39,11 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
             console.print(f"… and {plural(len(cells) - MAX_ROWS, 'more cell')}: all of them are in MLflow.")
     sentences = [*summary.headlines, *health_sentences(summary.done), *leak_sentences(summary.done)] if summary.done else []
     sentences += [summary.price.sentence] if summary.price else []
-    unfinished = [cell for cell in summary.cells if not cell.done]
-    for (state, reason), cells in sorted(group_by(unfinished, lambda cell: (cell.state, cell.reason)).items(), key=_state):
+    unfinished = sorted((cell for cell in summary.cells if not cell.done), key=lambda cell: cell.state)
+    for (state, reason), cells in group_by(unfinished, lambda cell: (cell.state, cell.reason)).items():
         sentences.append(f"{state.upper()} ({plural(len(cells), 'cell')}): {reason}")
     for sentence in sentences:
         console.print(sentence, markup=False)
-
-
-def _state(group: tuple[tuple[str, str], Sequence[CellRecord]]) -> str:
-    return group[0][0]
 
 
 def _width(tables: Sequence[Table]) -> int:

@@ -48,10 +48,10 @@ def shift(differences: Sequence[float], confidence: float = 0.95) -> tuple[float
 
 
 def needed(differences: Sequence[float], level: float) -> float:
-    """Return the number of differences that give the test a power of 0.8 at this level, if these differences are typical.
+    """Return the number of differences that give the test a power of 0.8 at this level, if these are typical.
 
-    Noether 1987: n = (z(1 - level / 2) + z(power))² / (3 (p' - 1/2)²), where p' is the probability that the mean of two differences
-    is positive, estimated by its share. Infinite if that is one half.
+    Noether 1987: n = (z(1 - level / 2) + z(power))² / (3 (p' - 1/2)²), where p' is the probability that the mean of two
+    differences is positive, estimated by its share. Infinite if that is one half.
     """
     from scipy.special import ndtri
 
