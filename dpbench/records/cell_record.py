@@ -14,7 +14,7 @@ from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 State = Literal["run", "resumed", "failed", "pruned"]
 
-COLUMNS = tuple(name.text for name in names.RECORD_COLUMNS)
+COLUMNS = ("state", "reason", "primary", "run_id")
 """The columns of ``records.parquet`` that are neither a parameter, nor a tag, nor a metric."""
 
 

@@ -198,19 +198,22 @@ def fits(text: str, declared: set[str]) -> bool:
 def test_a_cell_has_the_declared_parameters(folder: Folder) -> None:
     optional = {"<group>.<option>", "seed", "budget", "accounting", "noise"}
     for run_id in folder.ids("cell"):
-        assert set(folder.named("params", run_id)) == texts(names.CELL_PARAMETERS) - optional
+        assert set(folder.named("params", run_id)) == texts(names.declared("cell_parameters")) - optional
 
 
 def test_a_cell_and_a_sweep_have_the_declared_tags(folder: Folder) -> None:
     only_of_some_cells = {names.ERROR, names.ROWS_DROPPED, names.AUDIT}
-    assert set(folder.named("tags", folder.ids("cell")[0])) == texts(names.CELL_TAGS) - only_of_some_cells
-    assert set(folder.named("tags", folder.ids("sweep")[0])) == texts(names.SWEEP_TAGS) - {names.PRESET, names.REPEATED}
+    assert set(folder.named("tags", folder.ids("cell")[0])) == texts(names.declared("cell_tags")) - only_of_some_cells
+    assert set(folder.named("tags", folder.ids("sweep")[0])) == texts(names.declared("sweep_tags")) - {
+        names.PRESET,
+        names.REPEATED,
+    }
 
 
 def test_a_metric_that_varies_across_runs_has_every_suffix(folder: Folder) -> None:
-    suffixes = texts(names.SUFFIXES)
+    suffixes = texts(names.declared("suffixes"))
     assert suffixes == {"_median", "_mean", "_std", "_p20", "_p80", "_ci_low", "_ci_high"}
-    single = texts(names.CELL_METRICS)
+    single = texts(names.declared("cell_metrics"))
     for run_id in folder.ids("cell"):
         recorded = set(folder.named("latest_metrics", run_id))
         summarised = {name.removesuffix("_median") for name in recorded if name.endswith("_median")}
@@ -224,20 +227,20 @@ def test_a_metric_that_varies_across_runs_has_every_suffix(folder: Folder) -> No
 def test_a_cells_files_have_the_declared_columns_and_keys(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("cell")[0])
     columns = set(pyarrow.parquet.read_schema(home / "runs.parquet").names)
-    assert [name for name in columns if not fits(name, texts(names.RUN_COLUMNS))] == []
+    assert [name for name in columns if not fits(name, texts(names.declared("run_columns")))] == []
     assert {"repeat", "fold", "seed", "n_train", "n_test", "status", "weight/intercept", "weight/education"} <= columns
     ledger = json.loads((home / "ledger.json").read_text())
     keys = {*ledger, *(f"entries.{name}" for name in ledger["entries"][0])}
-    assert keys == texts(names.LEDGER_KEYS) - {"audit"}
-    assert {path.name for path in home.iterdir()} <= texts(names.CELL_FILES)
+    assert keys == texts(names.declared("ledger_keys")) - {"audit"}
+    assert {path.name for path in home.iterdir()} <= texts(names.declared("cell_files"))
 
 
 def test_a_sweeps_files_have_declared_names(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("sweep")[0])
     files = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
-    assert [name for name in files if not fits(name, texts(names.SWEEP_FILES))] == []
+    assert [name for name in files if not fits(name, texts(names.declared("sweep_files")))] == []
     stems = {path.stem for path in (home / "report").iterdir() if path.suffix in (".png", ".pdf", ".tex")}
-    assert stems <= texts(names.FIGURES) | texts(names.TABLES)
+    assert stems <= texts(names.declared("figures")) | texts(names.declared("tables"))
 
 
 def test_the_subcommands_print_and_write_nothing(tmp_path: Path) -> None:

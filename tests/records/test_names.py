@@ -17,7 +17,7 @@ from dpbench.tracking.store import open_store
 from dpbench.tracking.sweep_reader import read_sweep
 
 GROUPS = {key: value for key, value in vars(names).items() if key.isupper() and isinstance(value, tuple)}
-SUFFIXES = tuple(name.text for name in names.SUFFIXES)
+SUFFIXES = tuple(name.text for name in names.declared("suffixes"))
 SMALL = {
     "dataset": "wine",
     "dataset.attributes": ("alcohol", "density"),
@@ -44,8 +44,8 @@ def declared_metrics() -> list[str]:
     varying = [f"utility/{name}" for name in scores] + [f"utility/{names.EXCESS}{name}" for name in scores]
     varying += [f"{prefix}{name}" for prefix in names.REFERENCES for name in scores]
     varying += [f"attack/{info.name}" for attack in attacks for info in attack.metrics]
-    varying += [names.CONTROL_UTILITY.text.replace("utility/<name>", f"utility/{name}") for name in scores]
-    core = [name.text for name in names.CELL_METRICS]
+    varying += [names.declared("control_utility")[0].text.replace("utility/<name>", f"utility/{name}") for name in scores]
+    core = [name.text for name in names.declared("cell_metrics")]
     return [name + suffix for name in varying for suffix in SUFFIXES] + core + [f"utility/{model.primary}" for model in models]
 
 
@@ -54,9 +54,9 @@ def check_columns(columns: Iterable[str]) -> None:
     tags = [column for column in columns if column.startswith("dpbench.")]
     metrics = [column for column in columns if "/" in column]
     rest = [column for column in columns if column not in tags and column not in metrics]
-    assert undeclared(tags, names.CELL_TAGS) == []
+    assert undeclared(tags, names.declared("cell_tags")) == []
     assert undeclared(metrics, declared_metrics()) == []
-    assert undeclared(rest, [*names.CELL_PARAMETERS, *names.RECORD_COLUMNS]) == []
+    assert undeclared(rest, [*names.declared("cell_parameters"), *names.declared("record_columns")]) == []
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +92,14 @@ def test_every_attack_records_declared_names_alone(sweep: SweepRecord) -> None:
     assert {cell.params["attack"] for cell in done} == set(registry().names("attack"))
     for cell in done:
         check_columns(cell.as_columns())
-        assert undeclared(cell.detail.runs, names.RUN_COLUMNS) == []
+        assert undeclared(cell.detail.runs, names.declared("run_columns")) == []
         curves = cell.detail.curves
-        assert undeclared(["curve", *(column for curve in curves.values() for column in curve)], names.CURVE_COLUMNS) == []
+        assert (
+            undeclared(["curve", *(column for curve in curves.values() for column in curve)], names.declared("curve_columns"))
+            == []
+        )
         entries = [f"entries.{key}" for entry in cell.detail.ledger["entries"] for key in entry]
-        assert undeclared([*cell.detail.ledger, *entries], names.LEDGER_KEYS) == []
+        assert undeclared([*cell.detail.ledger, *entries], names.declared("ledger_keys")) == []
     assert any("utility/roc" in cell.detail.curves for cell in done)
 
 
@@ -116,3 +119,11 @@ def test_the_check_tells_a_name_that_is_not_declared() -> None:
     ]
     with pytest.raises(AssertionError):
         check_columns(["dpbench.mood"])
+
+
+def test_names_that_code_repeats_are_the_declared_ones() -> None:
+    from dpbench.cells import summaries
+    from dpbench.records import cell_record
+
+    assert tuple(f"_{suffix}" for suffix in summaries.SUFFIXES) == SUFFIXES
+    assert tuple(name.text for name in names.declared("record_columns")) == cell_record.COLUMNS
