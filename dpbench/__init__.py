@@ -3,8 +3,6 @@
 They are imported on first use, so that ``import dpbench`` costs nothing.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location

@@ -3,8 +3,6 @@
 Hydra is imported for a run only, because importing it takes longer than answering most questions.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

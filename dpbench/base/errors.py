@@ -1,9 +1,9 @@
-"""The two errors that users see: a request was refused, or something that ran could not be finished."""
+"""The two errors that users see, and the sentences about names that are unknown or badly spelled."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class Refused(Exception):
@@ -19,9 +19,23 @@ def unknown(what: str, name: str, known: Iterable[str]) -> Refused:
     return Refused(f"There is no {what} named {name!r}.{near_names(name, known)}")
 
 
+def check_known(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+    """Refuse the first of these names that is not known."""
+    for name in names:
+        if name not in known:
+            raise unknown(what, str(name), known)
+
+
 def near_names(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown name: the near names, then all allowed ones."""
     names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"{hint} Known: {', '.join(names) or 'none'}."
+
+
+def name_fault(what: str, name: Any) -> str:
+    """Return what is wrong with the name of a component, metric or paper in one sentence, or an empty text."""
+    if isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        return ""
+    return f"The name of {what} must be small letters, digits and _, a letter first. Got {name!r} instead."

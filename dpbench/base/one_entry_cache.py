@@ -1,7 +1,5 @@
 """A cache that holds one value: enough where the same thing is wanted many times before the next one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 

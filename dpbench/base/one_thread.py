@@ -1,7 +1,5 @@
 """Run linear algebra on one thread, so that its last bits do not depend on the number of cores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache

@@ -5,8 +5,6 @@ A field says what it accepts by its type (``float``, ``int``, ``bool``, ``str``,
 option, which values are allowed, which value came.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import sys
@@ -16,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 
 _REJECTED = object()
 
@@ -108,10 +106,7 @@ def check_options(component: object, owner: str) -> None:
 
 def refuse_unknown_options(cls: type, options: Mapping[str, Any], owner: str) -> None:
     """Refuse the first option that the class does not have, naming the near ones."""
-    names = [opt.name for opt in options_of(cls)]
-    for name in options:
-        if name not in names:
-            raise unknown(f"option of {owner}", name, names)
+    check_known(f"option of {owner}", options, [opt.name for opt in options_of(cls)])
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:

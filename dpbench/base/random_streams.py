@@ -4,8 +4,6 @@ The key never contains a mechanism or an ε: two mechanisms that ask the same qu
 get the same standard noise, so comparisons between them are paired.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

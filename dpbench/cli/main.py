@@ -1,7 +1,5 @@
 """The subcommands, found by their files and imported when they are called, and the page that ``--help`` shows."""
 
-from __future__ import annotations
-
 import ast
 import pkgutil
 import re
@@ -14,7 +12,7 @@ from typing import Any
 import click
 
 import dpbench.cli
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 from dpbench.base.version import __version__
 
 
@@ -58,8 +56,7 @@ class _Subcommands(click.Group):
         return list(subcommands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        if cmd_name not in subcommands():
-            raise unknown("subcommand", cmd_name, subcommands())
+        check_known("subcommand", [cmd_name], subcommands())
         command: Any = import_module(f"dpbench.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command

@@ -1,7 +1,5 @@
 """List everything that plugins offer, where it comes from, and whether it can be used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import groupby

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.base.errors import Refused
-from dpbench.base.names import name_fault
+from dpbench.base.errors import Refused, name_fault
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import Sample

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpbench.base.errors import Refused
-from dpbench.base.names import name_fault
+from dpbench.base.errors import Refused, name_fault
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -57,12 +56,12 @@ class Binning:
         axes: list[BinAxis] = []
         for index in range(g.features):
             if index in leaders:
-                axes.append(OneHotBins([1 + member for member in leaders[index]]))
+                axes.append(_one_hot_bins([1 + member for member in leaders[index]]))
             elif index not in grouped:
                 levels = g.levels[index] if g.levels else 0
-                axes.append(LevelBins(1 + index, -1.0, levels) if 1 < levels <= bins else EqualBins(1 + index, bins))
+                axes.append(_level_bins(1 + index, -1.0, levels) if 1 < levels <= bins else _equal_bins(1 + index, bins))
         target = 1 + g.features
-        return (*axes, LevelBins(target, 0.0, 2) if g.target == "binary" else EqualBins(target, bins))
+        return (*axes, _level_bins(target, 0.0, 2) if g.target == "binary" else _equal_bins(target, bins))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,44 +119,33 @@ class Binning:
     @property
     def step(self) -> int:
         """The number of bins that a dense pass takes at a time: a multiple of the trailing axes' bins."""
-        return max(STEP_BINS // len(self._tail), 1) * len(self._tail)
+        tail = len(self._centre_parts[1])
+        return max(STEP_BINS // tail, 1) * tail
 
     def gram(self, start: int, weights: np.ndarray) -> np.ndarray:
         """Return the sum of weight · zz' over consecutive bins that fill the trailing axes, in one pass over the weights.
 
         A centre is the sum of a part from the leading axes and a part from the trailing axes, so four small products suffice.
         """
-        tail = self._tail
+        head, tail = self._centre_parts
         table = weights.reshape(-1, len(tail))
-        head = self._head[start // len(tail) :][: len(table)]
+        head = head[start // len(tail) :][: len(table)]
         across = head.T @ (table @ tail)
         leading = (head.T * table.sum(axis=1)) @ head
         trailing = (tail.T * table.sum(axis=0)) @ tail
         return np.asarray(leading + across + across.T + trailing)
 
     @cached_property
-    def _split(self) -> int:
-        """The position of the first trailing axis."""
-        at = len(self.axes) - 1
-        while at > 0 and _size(self.axes[at:]) < MIN_TAIL_BINS:
-            at -= 1
-        return at
-
-    @cached_property
-    def _tail(self) -> np.ndarray:
-        """What the trailing axes add to a centre: (their bins, 1 + features + 1)."""
-        return self._centre_parts(self.axes[self._split :], 0)
-
-    @cached_property
-    def _head(self) -> np.ndarray:
-        """What the leading axes and the intercept add to a centre."""
-        return self._centre_parts(self.axes[: self._split], 1)
-
-    def _centre_parts(self, axes: Sequence[BinAxis], constant: float) -> np.ndarray:
-        parts = np.zeros((_size(axes), self.geometry.features + 2))
-        parts[:, 0] = constant
-        _place(parts, axes, np.arange(len(parts)))
-        return parts
+    def _centre_parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """What the leading axes with the intercept, and the trailing axes, add to a centre: (their bins, 1 + features + 1)."""
+        split = len(self.axes) - 1
+        while split > 0 and _size(self.axes[split:]) < MIN_TAIL_BINS:
+            split -= 1
+        head, tail = (np.zeros((_size(axes), self.geometry.features + 2)) for axes in (self.axes[:split], self.axes[split:]))
+        head[:, 0] = 1
+        _place(head, self.axes[:split], np.arange(len(head)))
+        _place(tail, self.axes[split:], np.arange(len(tail)))
+        return head, tail
 
 
 @dataclass(frozen=True)
@@ -179,54 +167,50 @@ def spell_count(number: int) -> str:
     return f"{number:,}" if number < 10**9 else f"more than 10^{math.floor(math.log10(number))}"
 
 
-class BinAxis(ABC):
+@dataclass(frozen=True, eq=False)
+class BinAxis:
     """The bins of one attribute: the columns of (1, features, target) that they divide, and the centres they stand for."""
 
-    def __init__(self, columns: list[int], centres: np.ndarray) -> None:
-        self.columns = columns
-        self.centres = centres
-        """(bins, columns)"""
-        self.size = len(centres)
+    columns: list[int]
+    centres: np.ndarray
+    """(bins, columns)"""
+    locate: Callable[[np.ndarray], np.ndarray]
+    """Returns the bin of each row."""
 
-    @abstractmethod
-    def locate(self, z: np.ndarray) -> np.ndarray:
-        """Return the bin of each row."""
-
-
-class EqualBins(BinAxis):
-    """Equal bins of [-1, 1]; the upper end belongs to the last."""
-
-    def __init__(self, column: int, size: int) -> None:
-        super().__init__([column], ((2 * np.arange(size) + 1) / size - 1)[:, None])
-
-    def locate(self, z: np.ndarray) -> np.ndarray:
-        scaled = np.floor((z[:, self.columns[0]] + 1) * (self.size / 2))
-        return np.clip(scaled, 0, self.size - 1).astype(np.int64)
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        return len(self.centres)
 
 
-class LevelBins(BinAxis):
-    """A bin for each of ``size`` equally spaced values from ``low`` to 1."""
-
-    def __init__(self, column: int, low: float, size: int) -> None:
-        super().__init__([column], np.linspace(low, 1, size)[:, None])
-        self.low = low
-
-    def locate(self, z: np.ndarray) -> np.ndarray:
-        scaled = np.rint((z[:, self.columns[0]] - self.low) * ((self.size - 1) / (1 - self.low)))
-        return np.clip(scaled, 0, self.size - 1).astype(np.int64)
+def _equal_bins(column: int, size: int) -> BinAxis:
+    """Return equal bins of [-1, 1]; the upper end belongs to the last."""
+    centres = (2 * np.arange(size) + 1) / size - 1
+    return _numeric_bins(column, centres, lambda values: np.floor((values + 1) * (size / 2)))
 
 
-class OneHotBins(BinAxis):
-    """A bin for "no level", then one for each level of a one-hot group."""
+def _level_bins(column: int, low: float, size: int) -> BinAxis:
+    """Return a bin for each of ``size`` equally spaced values from ``low`` to 1."""
+    bins_per_unit = (size - 1) / (1 - low)
+    return _numeric_bins(column, np.linspace(low, 1, size), lambda values: np.rint((values - low) * bins_per_unit))
 
-    def __init__(self, columns: list[int]) -> None:
-        super().__init__(columns, np.vstack([np.zeros(len(columns)), np.eye(len(columns))]))
 
-    def locate(self, z: np.ndarray) -> np.ndarray:
+def _numeric_bins(column: int, centres: np.ndarray, position: Callable[[np.ndarray], np.ndarray]) -> BinAxis:
+    """Return the bins of one column; a value's position is cut to the first or the last bin."""
+    last = len(centres) - 1
+    return BinAxis([column], centres[:, None], lambda z: np.clip(position(z[:, column]), 0, last).astype(np.int64))
+
+
+def _one_hot_bins(columns: list[int]) -> BinAxis:
+    """Return a bin for "no level", then one for each level of a one-hot group."""
+
+    def locate(z: np.ndarray) -> np.ndarray:
         bins = np.zeros(len(z), dtype=np.int64)
-        for number, column in enumerate(self.columns, start=1):
+        for number, column in enumerate(columns, start=1):
             bins[z[:, column] > 0.5] = number
         return bins
+
+    return BinAxis(columns, np.vstack([np.zeros(len(columns)), np.eye(len(columns))]), locate)
 
 
 def _size(axes: Sequence[BinAxis]) -> int:

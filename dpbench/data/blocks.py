@@ -1,9 +1,8 @@
 """Blocks of repeats: one pass over the rows of a repeat gives every fold's sums, and training is the total minus the fold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -13,31 +12,23 @@ from dpbench.data.samples import Sample, Summand, sum_contributions
 from dpbench.data.scaling import Rows
 
 
+@dataclass(eq=False)
 class Block:
-    """Consecutive repeats of one dataset on one kind of split; ``train`` and ``test`` are its two samples.
+    """Consecutive repeats of one dataset on one kind of split; ``train`` and ``test`` are its two samples."""
 
-    ``rows_of`` returns the rows of a repeat: the same ones, unless the dataset draws a table for each repeat. ``labels_of``
-    returns the part that each row belongs to; run f of a repeat tests on part f.
-    """
+    rows_of: Callable[[int], Rows]
+    """Returns the rows of a repeat: the same ones, unless the dataset draws a table for each repeat."""
+    labels_of: Callable[[int], np.ndarray]
+    """Returns the part that each row of a repeat belongs to; run f of a repeat tests on part f."""
+    repeats: Sequence[int]
+    parts: int
+    tests: int
 
-    def __init__(
-        self,
-        rows_of: Callable[[int], Rows],
-        labels_of: Callable[[int], np.ndarray],
-        repeats: Sequence[int],
-        parts: int,
-        tests: int,
-    ) -> None:
-        self._rows_of = rows_of
-        self._labels_of = labels_of
-        self.repeats = tuple(repeats)
-        self.parts = parts
-        self.tests = tests
+    def __post_init__(self) -> None:
+        self.labels = cache(self.labels_of)
+        self.sums = cache(self._sums)
         self._half_ranges: dict[int, float] = {}
-        self._labels: dict[int, np.ndarray] = {}
-        self._sums: dict[Summand, np.ndarray] = {}
         self._bins: tuple[Binning, Rows, np.ndarray] | None = None
-        self._buffer = np.empty(0)
         self.geometry = self.rows(self.repeats[0]).geometry
         self.train: Sample = _BlockSample(self, training=True)
         self.test: Sample = _BlockSample(self, training=False)
@@ -49,15 +40,9 @@ class Block:
 
     def rows(self, repeat: int) -> Rows:
         """Return all rows of a repeat."""
-        rows = self._rows_of(repeat)
+        rows = self.rows_of(repeat)
         self._half_ranges[repeat] = rows.geometry.half_range
         return rows
-
-    def labels(self, repeat: int) -> np.ndarray:
-        """Return the part of every row of a repeat; rows that the repeat did not sample have a negative label."""
-        if repeat not in self._labels:
-            self._labels[repeat] = self._labels_of(repeat)
-        return self._labels[repeat]
 
     def half_range(self, repeat: int) -> float:
         """Return half the target's declared range: a table that is drawn for each repeat may declare another one."""
@@ -74,13 +59,27 @@ class Block:
     @cached_property
     def grams(self) -> np.ndarray:
         """The sums of products of two columns: (repeats, parts, d + 2, d + 2), exact because values are multiples of 2^-k."""
-        return np.stack([self._grams_of(repeat) for repeat in self.repeats])
+        grams, buffer = [], np.empty(0)
+        for repeat in self.repeats:
+            z, labels = self.rows(repeat).z, self.labels(repeat)
+            for part in range(self.parts):
+                index = np.flatnonzero(labels == part)
+                size = len(index) * z.shape[1]
+                if buffer.size < size:
+                    buffer = np.empty(int(size * 1.05))
+                chosen = buffer[:size].reshape(len(index), z.shape[1])
+                np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is used again
+                grams.append(gram(chosen))
+        return np.stack(grams).reshape(len(self.repeats), self.parts, *grams[0].shape)
 
-    def sums(self, query: Summand) -> np.ndarray:
-        """Return the sums of a query without state, computed once: (repeats, parts, size)."""
-        if query not in self._sums:
-            self._sums[query] = np.stack([self._sums_of(query, repeat) for repeat in self.repeats])
-        return self._sums[query]
+    def _sums(self, query: Summand) -> np.ndarray:
+        """Return the sums of a query without state: (repeats, parts, size)."""
+        sums = []
+        for repeat in self.repeats:
+            rows, labels = self.rows(repeat), self.labels(repeat)
+            parts = (rows.take(np.flatnonzero(labels == part)) for part in range(self.parts))
+            sums.append([sum_contributions(query, part, 0) for part in parts])
+        return np.array(sums)
 
     def bins(self, binning: Binning, repeat: int) -> np.ndarray:
         """Return the bin of every row of a repeat; the last result is cached."""
@@ -88,24 +87,6 @@ class Block:
         if self._bins is None or self._bins[0] != binning or self._bins[1] is not rows:
             self._bins = binning, rows, binning.locate(rows)
         return self._bins[2]
-
-    def _sums_of(self, query: Summand, repeat: int) -> np.ndarray:
-        rows, labels = self.rows(repeat), self.labels(repeat)
-        parts = (rows.take(np.flatnonzero(labels == part)) for part in range(self.parts))
-        return np.stack([sum_contributions(query, part, 0) for part in parts])
-
-    def _grams_of(self, repeat: int) -> np.ndarray:
-        z, labels = self.rows(repeat).z, self.labels(repeat)
-        grams = []
-        for part in range(self.parts):
-            index = np.flatnonzero(labels == part)
-            size = len(index) * z.shape[1]
-            if self._buffer.size < size:
-                self._buffer = np.empty(int(size * 1.05))
-            chosen = self._buffer[:size].reshape(len(index), z.shape[1])
-            np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is used again
-            grams.append(gram(chosen))
-        return np.stack(grams)
 
 
 class _BlockSample(Sample):

@@ -1,13 +1,11 @@
 """The geometry of a scaled table: public facts about the design, the only source of sensitivities."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
-from dpbench.base.errors import unknown
+from dpbench.base.errors import check_known
 
 Scaling = Literal["box", "ball"]
 TargetKind = Literal["real", "binary"]
@@ -61,15 +59,15 @@ class Geometry:
 
     def positions(self, attribute: str) -> tuple[int, ...]:
         """Return the positions of the coefficients that belong to an attribute."""
-        self._check_attributes([attribute])
+        check_known("attribute", [attribute], set(self._owners))
         return tuple(index + self.intercept for index, name in enumerate(self._owners) if name == attribute)
 
     def columns_without(self, attributes: Collection[str]) -> list[int]:
         """Return the positions of the feature columns that do not belong to these attributes."""
-        self._check_attributes(attributes)
+        check_known("attribute", attributes, set(self._owners))
         return [index for index, name in enumerate(self._owners) if name not in attributes]
 
-    def without(self, attributes: Collection[str]) -> Geometry:
+    def without(self, attributes: Collection[str]) -> Self:
         """Return the geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
         remaining = self.columns_without(attributes)
         new_index = {old: new for new, old in enumerate(remaining)}
@@ -87,8 +85,3 @@ class Geometry:
     def _owners(self) -> tuple[str, ...]:
         """The attribute of each feature column."""
         return self.attributes or self.columns
-
-    def _check_attributes(self, attributes: Collection[str]) -> None:
-        for name in attributes:
-            if name not in self._owners:
-                raise unknown("attribute", name, set(self._owners))

@@ -1,7 +1,5 @@
 """Second moments of rows: sums of products of two columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

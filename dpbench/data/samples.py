@@ -1,9 +1,7 @@
 """Samples: the rows of every run of a block, seen through sums."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from functools import cached_property
 from typing import Protocol
 
@@ -18,7 +16,7 @@ CHUNK = 16_384
 """Rows whose contributions are formed and summed at a time: a constant, so that no sum depends on the engine."""
 
 
-class Summand(Protocol):
+class Summand(Hashable, Protocol):
     """The part of a query that a sample needs: what each row contributes to the sum."""
 
     state: np.ndarray | None
@@ -62,11 +60,11 @@ class Sample(ABC):
         """Return the bin of each of a run's rows: (rows, integers per index)."""
         return binning.locate(self.rows(run))
 
-    def for_run(self, run: int) -> Sample:
+    def for_run(self, run: int) -> "Sample":
         """Return a sample that holds one run only."""
         return _OneRun(self, run)
 
-    def without(self, attributes: Collection[str]) -> Sample:
+    def without(self, attributes: Collection[str]) -> "Sample":
         """Return the same rows without these attributes."""
         return _Narrow(self, attributes)
 

@@ -5,8 +5,6 @@ zero to multiples of 2^-k with 2k + log2 n <= 53 and k <= 16. So every sum of pr
 the same whatever the order, the chunks, the threads or the machine. Truncation towards zero keeps bounds and norms.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 
@@ -49,7 +47,7 @@ class Rows:
         """The target."""
         return self.z[:, -1]
 
-    def take(self, index: np.ndarray) -> Rows:
+    def take(self, index: np.ndarray) -> "Rows":
         """Return these rows only."""
         return Rows(self.z[index], self.geometry)
 

@@ -1,7 +1,5 @@
 """Splits: which rows train and which test, repeat by repeat."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 

@@ -1,15 +1,13 @@
 """A table: the private columns, and the public bounds that are declared for them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 from dpbench.records.leaks import ROWS_DROPPED, Leak
 
 MIN_RELATIVE_WIDTH = 1e-12
@@ -93,16 +91,11 @@ class Table:
                 raise Refused(f"A table needs {features} feature columns and one target of equal length. Got other shapes.")
         if rows < 2 or not features:
             raise Refused(f"A table needs at least 2 rows and 1 feature. Got {rows} rows, {features} features.")
-        self._check_attributes(self.sensitive)
+        check_known("attribute", self.sensitive, self.attributes)
         bad = int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum())
         if bad:
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
         self._check_groups()
-
-    def _check_attributes(self, names: Sequence[str]) -> None:
-        for name in names:
-            if name not in self.attributes:
-                raise unknown("attribute", name, self.attributes)
 
     def _check_groups(self) -> None:
         """Refuse rows that hold more than a single 1 in a one-hot group: sensitivities count on it."""
@@ -122,13 +115,13 @@ class Table:
         """The attributes in order; a one-hot group is one attribute."""
         return tuple(dict.fromkeys(column.attribute for column in self.columns))
 
-    def take(self, index: np.ndarray) -> Table:
+    def take(self, index: np.ndarray) -> Self:
         """Return the table with these rows only."""
         return replace(self, features=self.features[index], response=self.response[index])
 
-    def select(self, attributes: Sequence[str]) -> Table:
+    def select(self, attributes: Sequence[str]) -> Self:
         """Return the table with these attributes only, in the table's order."""
-        self._check_attributes(attributes)
+        check_known("attribute", attributes, self.attributes)
         selected = [index for index, column in enumerate(self.columns) if column.attribute in attributes]
         return replace(
             self,

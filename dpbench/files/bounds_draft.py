@@ -1,7 +1,5 @@
 """Drafts of bounds files: the ranges and levels that occur in a table, for the user to replace by public knowledge."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

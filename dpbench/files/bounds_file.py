@@ -4,14 +4,12 @@ It is YAML: ``columns`` gives each column's bounds as ``[low, high]`` or ``{low:
 ``{levels: […]}``, or ``ignore``; the other keys are ``target``, ``threshold``, ``sensitive``, ``delimiter`` and ``nulls``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 from dpbench.data.table import Column
 from dpbench.files.values import ColumnFormat
 
@@ -77,9 +75,7 @@ def read_bounds(path: str) -> Bounds:
         raise Refused(f"The bounds file {path!r} must be YAML. Got something else.") from None
     if not isinstance(content, Mapping) or not isinstance(content.get("columns"), Mapping):
         raise Refused(f"The bounds file {path!r} must have a key 'columns' that holds a mapping.")
-    for key in content:
-        if key not in FILE_KEYS:
-            raise unknown(f"key of the bounds file {path!r}", str(key), FILE_KEYS)
+    check_known(f"key of the bounds file {path!r}", content, FILE_KEYS)
     return replace(
         parse_bounds(content["columns"], path),
         target=_text(content.get("target", "")),
@@ -103,9 +99,7 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     fields: Mapping[str, Any] = {}
     if isinstance(value, Mapping):
         fields, value = value, (value.get("low"), value.get("high"))
-    for key in fields:
-        if key not in COLUMN_KEYS:
-            raise unknown(f"key of the column {name!r} in {owner}", str(key), COLUMN_KEYS)
+    check_known(f"key of the column {name!r} in {owner}", fields, COLUMN_KEYS)
     if "levels" in fields:
         if len(fields) > 1:
             raise Refused(f"The column {name!r} in {owner} has levels, so it can have no other key.")

@@ -1,7 +1,5 @@
 """Rows without missing values, collected chunk by chunk: all of them, or a sample whose size is public."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

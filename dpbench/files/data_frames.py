@@ -4,8 +4,6 @@ The rows lie in a Parquet file, in a folder that only the user can open and that
 is a hash of the content, so that the same rows give the same cells in another program.
 """
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import os

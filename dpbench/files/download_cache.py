@@ -1,7 +1,5 @@
 """The cache folder for downloaded data (the user's cache on this system, or ``DPBENCH_CACHE``), with a checksum for each file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

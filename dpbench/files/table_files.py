@@ -3,8 +3,6 @@
 Rows are numbered from 1, without the header.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -16,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 from dpbench.files.values import NULLS, ColumnChunk, ColumnFormat, is_number
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -51,8 +49,7 @@ class File(ABC):
                 f"{self.label} has none of the columns {', '.join(map(repr, missing))}. The first row must contain the column "
                 "names, separated by dataset.delimiter (default: comma)."
             )
-        if missing:
-            raise unknown(f"column of {self.label}", missing[0], self.names)
+        check_known(f"column of {self.label}", names, self.names)
 
     def read(self, formats: Mapping[str, ColumnFormat], nulls: Iterable[str] = NULLS) -> dict[str, np.ndarray]:
         """Read columns: as floats with NaN where a value is missing, or as texts."""

@@ -3,8 +3,6 @@
 Errors name the column and the row, never the value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

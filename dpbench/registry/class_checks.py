@@ -1,14 +1,11 @@
 """Checks of what plugins offer: a class must keep its contract before the registry lists it as a component."""
 
-from __future__ import annotations
-
 import typing
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, Literal
 
-from dpbench.base.errors import Refused
-from dpbench.base.names import name_fault
+from dpbench.base.errors import Refused, name_fault
 from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS, OFFERS
 

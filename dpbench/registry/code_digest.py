@@ -1,7 +1,5 @@
 """The digest of the code behind a component: an edited plugin is never mistaken for its former self."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterable

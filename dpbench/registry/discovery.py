@@ -1,7 +1,5 @@
 """Loads plugins one by one and asks each for what it offers, so that a broken plugin does not stop the others."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout

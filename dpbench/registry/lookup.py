@@ -4,8 +4,6 @@
 distributions, separated by commas), and ``DPBENCH_STRICT_PLUGINS=1`` raises an error where a plugin would be listed as broken.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -13,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.contracts.kinds import OFFERS
 from dpbench.registry.discovery import Registration, discover
 from dpbench.registry.plugin_sources import find_plugins
@@ -58,8 +56,7 @@ class Registry:
         raise LookupError(f"{cls.__module__}.{cls.__qualname__} is not in the registry")
 
     def _of_kind(self, kind: str) -> Iterable[Registration]:
-        if kind not in OFFERS:
-            raise unknown("kind of component", kind, OFFERS)
+        check_known("kind of component", [kind], OFFERS)
         return (entry for entry in self.entries if entry.kind == kind)
 
     def _hints(self, name: str) -> Iterable[str]:

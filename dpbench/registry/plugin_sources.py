@@ -1,7 +1,5 @@
 """Where plugins come from: installed distributions and the drop-in folder, without those that the user disables."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
@@ -127,9 +127,7 @@ class UserTable(Dataset):
     def _declared_columns(self, file: File, bounds: Bounds, target: str) -> dict[str, ColumnDeclaration]:
         """Return the declared columns that are used, in the order of the file. Refuse columns without a declaration."""
         file.check_columns([*bounds.columns, *bounds.ignored, target])
-        for name in bounds.sensitive:
-            if name not in bounds.columns:
-                raise unknown("column with bounds", name, bounds.columns)
+        check_known("column with bounds", bounds.sensitive, bounds.columns)
         used = [*self._attribute_names(self.attributes), target] if self.attributes is not None else list(file.names)
         file.check_columns(used)
         if target in bounds.ignored:

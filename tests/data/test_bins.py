@@ -117,7 +117,7 @@ def test_the_moments_of_all_bins_are_those_of_their_centres(bins, target, geomet
         z = binning.centres(np.arange(binning.size)[:, None]).z
         expected = (z.T * weight) @ z
         np.testing.assert_allclose(binning.gram(0, weight), expected, rtol=0, atol=1e-10 * binning.size)
-        width = len(binning._tail)
+        width = len(binning._centre_parts[1])
         starts = range(0, binning.size, 2 * width)
         parts = [binning.gram(start, weight[start : start + 2 * width]) for start in starts]
         np.testing.assert_allclose(sum(parts), expected, rtol=0, atol=1e-10 * binning.size)
