@@ -16,8 +16,8 @@ import dpbench
 from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
 from dpbench.data.table import Table
+from dpbench.files import data_frames
 from dpbench.registry.lookup import registry
-from dpbench.sweeps import python_api as api
 
 SECRET = "Zq7Secret"
 BOUNDS: dict[str, Any] = {"age": [0, 100], "sex": {"levels": ["f", "m"]}, "income": [0, 50_000]}
@@ -338,14 +338,14 @@ def test_a_frame_is_sent_to_workers_and_named_by_its_content(monkeypatch: pytest
     """The same rows are the same cell, wherever the frame comes from; workers read them from a file that only we may open,
     and that is gone when the sweep has ended."""
     seen: list[tuple[Path, int, int]] = []
-    remove_frames = api.remove_frames
+    remove_frames = data_frames.remove_frames
 
     def looked_at() -> None:
         folder = Path(os.environ["DPBENCH_FRAMES"])
         seen.append((folder, folder.stat().st_mode & 0o077, len(list(folder.iterdir()))))
         remove_frames()
 
-    monkeypatch.setattr(api, "remove_frames", looked_at)
+    monkeypatch.setattr(data_frames, "remove_frames", looked_at)
     options = {**OWN, "dataset.path": singular(), "engine.workers": 1}
     grid: dict[str, Any] = {"dataset": "table", "mechanism": ["fm", "dpba"], "record": False}
     local = dpbench.sweep(options, engine="local", **grid)
