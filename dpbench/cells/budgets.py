@@ -1,4 +1,4 @@
-"""The budget that a mechanism is handed: as its paper counts it, or such that all mechanisms are accounted alike."""
+"""Turn the requested ε into a mechanism's budget: as its paper counts ε, or so that the accounted ε is the requested one."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ from dpbench.privacy.ledger import Budget
 
 
 def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> Budget:
-    """``claimed``: ε in the mechanism's own currency. ``matched``: whatever is accounted as (ε, δ).
+    """Return the budget: ``claimed`` is ε in the mechanism's own currency, ``matched`` what is accounted as (ε, δ).
 
-    Matching reads no private row: where the currency does not decide it, the mechanism is run on made-up rows of the same
-    geometry, since what a call costs may depend on public facts only. Pure ε is accounted as (ε, 0), so for pure mechanisms the
-    two are the same.
+    Matching reads no private row: it runs the mechanism on made-up rows of the same geometry, because the cost of a call may
+    depend on public facts only. Pure ε is accounted as (ε, 0), so for pure mechanisms the two are the same.
     """
-    asked = Budget(settings.epsilon, settings.delta, mechanism.counted(), settings.accounting)
-    if settings.budget == "claimed" or asked.currency == "pure":
-        return asked
+    claimed = Budget(settings.epsilon, settings.delta, mechanism.counted(), settings.accounting)
+    if settings.budget == "claimed" or claimed.currency == "pure":
+        return claimed
     sample = WholeSample(made_up(geometry, n))
 
     def accounted(epsilon: float) -> float:
-        curator = Curator(sample, Draws(0, "made up", [(0, 0)]), replace(asked, epsilon=epsilon))
+        curator = Curator(sample, Draws(0, "made up", [(0, 0)]), replace(claimed, epsilon=epsilon))
         mechanism.fit(curator, model.prepare(curator), curator.ledger.budget)
         return compose([entry.cost for entry in curator.ledger.entries], settings.delta).epsilon
 
-    return replace(asked, epsilon=calibrated(settings.epsilon, settings.delta, asked.currency, accounted))
+    return replace(claimed, epsilon=calibrated(settings.epsilon, settings.delta, claimed.currency, accounted))
 
 
 def made_up(geometry: Geometry, n: int) -> Rows:
-    """Rows of a geometry that are nobody's: drawn, always the same ones."""
+    """Return rows of a geometry that are drawn at random, always the same ones."""
     generator = np.random.default_rng(0)
     z = np.ones((n, geometry.features + 2))
     z[:, 1:-1] = generator.uniform(-1, 1, (n, geometry.features))

@@ -1,4 +1,4 @@
-"""A cell: one point of the grid, and the key its content gives it."""
+"""A cell is a grid point whose configuration is complete and valid. Its content determines its key."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Cell:
-    """One mechanism × model × dataset × attack at one ε on one set of splits, everything resolved."""
+    """One mechanism, model, dataset and attack at one ε on one set of splits, with all options."""
 
     mechanism: ComponentChoice
     model: ComponentChoice
@@ -64,9 +64,9 @@ class Cell:
     splits: Splits
     settings: Settings
     versions: Mapping[str, str]
-    """What the components and the data are, beyond their names: part of the key."""
+    """Versions of the components, digests of their code and of the data: part of the key."""
     audit: AuditSettings = NO_AUDIT
-    """Part of the key where there is one."""
+    """Part of the key if the cell is audited."""
 
     def build(self, kind: str) -> Any:
         """Return the component of this kind."""
@@ -74,7 +74,7 @@ class Cell:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The whole resolved configuration, in the shape of the command line's."""
+        """The complete configuration, in the shape of the command line's."""
         return {
             "mechanism": self.mechanism.as_config(),
             "model": self.model.as_config(),
@@ -92,19 +92,19 @@ class Cell:
 
     @cached_property
     def shared(self) -> str:
-        """What must be equal for two cells to share their rows, splits and statistics: one work unit."""
+        """A digest that two cells share if they have the same rows, splits and sums, and so may form one work unit."""
         config = {name: self.config[name] for name in ("model", "dataset", "splits", "seed", "noise")}
         versions = {name: self.versions.get(name, "") for name in ("data", "dataset", "model", "metrics")}
         return digest({"config": config, "versions": versions})
 
     @cached_property
     def fit(self) -> str:
-        """What must be equal, beside ``shared``, for two cells to have the same weights: all but the attack."""
+        """A digest that two cells with the same ``shared`` have in common if only their attacks differ: their weights are equal."""
         config = {name: self.config[name] for name in ("mechanism", "epsilon", "delta", "budget", "accounting")}
         return digest({"config": config, "version": self.versions.get("mechanism", "")})
 
 
 def digest(value: Any) -> str:
-    """A short hash of plain data that does not depend on the order of its keys."""
+    """Return a short hash of plain data that does not depend on the order of its keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""From the parts of a cell to its record: the numbers over runs by their public names."""
+"""Summarise the results of a cell's blocks into its record: numbers over runs by their public names."""
 
 from __future__ import annotations
 
@@ -62,62 +62,54 @@ def record_of(
 
 
 def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:
-    """Every suffix of every metric, over the runs that have a finite value."""
-    names = list(values)
-    if not names:
-        return {}
-    table = np.stack([np.asarray(values[name], dtype=float) for name in names])
-    result: dict[str, float] = {}
-    whole = np.isfinite(table).all(axis=1)
-    for index, row in _summarised(table[whole], repeat):
-        result |= {f"{names[np.flatnonzero(whole)[index]]}_{suffix}": value for suffix, value in row.items()}
-    for index in np.flatnonzero(~whole).tolist():
-        kept = np.isfinite(table[index])
-        if kept.any():
-            for _, row in _summarised(table[index, kept][None], repeat[kept]):
-                result |= {f"{names[index]}_{suffix}": value for suffix, value in row.items()}
-    return result
+    """Return every suffix of every metric, over the runs that have a finite value."""
+    groups: dict[bytes, list[str]] = {}
+    masks = {name: np.isfinite(np.asarray(array, dtype=float)) for name, array in values.items()}
+    for name, mask in masks.items():
+        groups.setdefault(mask.tobytes(), []).append(name)  # metrics with the same runs are one table: quantiles are slow
+    result: dict[str, dict[str, float]] = {}
+    for names in groups.values():
+        finite = masks[names[0]]
+        if finite.any():
+            table = np.stack([np.asarray(values[name], dtype=float)[finite] for name in names])
+            result |= zip(names, _statistics(table, repeat[finite]), strict=True)
+    return {f"{name}_{suffix}": value for name in values if name in result for suffix, value in result[name].items()}
 
 
-def _summarised(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[str, float]]]:
-    if not len(table):
-        return []
-    with np.errstate(over="ignore", invalid="ignore"):  # the square of a very large error is no number, and is left out
-        return _statistics(table, repeat)
-
-
-def _statistics(table: np.ndarray, repeat: np.ndarray) -> list[tuple[int, dict[str, float]]]:
+def _statistics(table: np.ndarray, repeat: np.ndarray) -> list[dict[str, float]]:
+    """Return the summaries of each row of a table (metrics, runs); those that are not finite are left out."""
     runs = table.shape[1]
-    p20, median, p80 = np.quantile(table, [0.2, 0.5, 0.8], axis=1)
-    columns = {"median": median, "mean": table.mean(axis=1), "p20": p20, "p80": p80}
-    if runs > 1:
-        columns["std"] = table.std(axis=1, ddof=1)
-    means = _by_repeat(table, repeat)
-    count = means.shape[1]
-    if count > 1:
-        # folds of one repeat share training rows, so the interval goes over the repeats' means
-        from scipy.special import stdtrit
+    with np.errstate(over="ignore", invalid="ignore"):  # the square of a very large error overflows
+        p20, median, p80 = np.quantile(table, [0.2, 0.5, 0.8], axis=1)
+        columns = {"median": median, "mean": table.mean(axis=1), "p20": p20, "p80": p80}
+        if runs > 1:
+            columns["std"] = table.std(axis=1, ddof=1)
+        means = _by_repeat(table, repeat)
+        count = means.shape[1]
+        if count > 1:
+            # folds of one repeat share training rows, so the interval is over the repeats' means
+            from scipy.special import stdtrit
 
-        reach = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * means.std(axis=1, ddof=1) / math.sqrt(count)
-        centre = means.mean(axis=1)
-        columns |= {"ci_low": centre - reach, "ci_high": centre + reach}
+            reach = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * means.std(axis=1, ddof=1) / math.sqrt(count)
+            centre = means.mean(axis=1)
+            columns |= {"ci_low": centre - reach, "ci_high": centre + reach}
     ordered = [suffix for suffix in SUFFIXES if suffix in columns]
     rows = [{suffix: float(columns[suffix][index]) for suffix in ordered} for index in range(len(table))]
-    return [(index, {suffix: value for suffix, value in row.items() if math.isfinite(value)}) for index, row in enumerate(rows)]
+    return [{suffix: value for suffix, value in row.items() if math.isfinite(value)} for row in rows]
 
 
 def _curve(values: np.ndarray) -> dict[str, np.ndarray]:
-    """A curve over the runs that have one, at even steps from 0 to 1."""
-    kept = values[np.isfinite(values).all(axis=1)]
+    """Return the summaries of a curve over the runs that have one, at even steps from 0 to 1."""
+    finite = values[np.isfinite(values).all(axis=1)]
     x = np.linspace(0, 1, values.shape[1])
-    if not len(kept):
+    if not len(finite):
         return {"x": x}
-    p20, median, p80 = np.quantile(kept, [0.2, 0.5, 0.8], axis=0)
-    return {"x": x, "median": median, "mean": kept.mean(axis=0), "p20": p20, "p80": p80}
+    p20, median, p80 = np.quantile(finite, [0.2, 0.5, 0.8], axis=0)
+    return {"x": x, "median": median, "mean": finite.mean(axis=0), "p20": p20, "p80": p80}
 
 
 def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
-    """Means over the folds of each repeat, whose runs stand together: (metrics, repeats)."""
+    """Return the means over the folds of each repeat, whose runs are adjacent: (metrics, repeats)."""
     starts = np.flatnonzero(np.r_[True, repeat[1:] != repeat[:-1]])
     return np.asarray(np.add.reduceat(table, starts, axis=1) / np.diff(np.r_[starts, len(repeat)]))
 
@@ -129,19 +121,19 @@ def _privacy(ledger: Ledger) -> dict[str, float]:
 
 
 def _capped(runs: Mapping[str, np.ndarray], ledger: Ledger) -> dict[str, float]:
-    """What the accounted guarantee allows an attack, the same for all runs; nothing where nothing was attacked."""
+    """Return how well any attack can do under the accounted guarantee, if there was an attack."""
     attacked = any(name.startswith("attack/") for name in runs)
     return {ATTACK_CAP: advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:
-    """Rates from 0 to 1, and the numbers that the fit settled on."""
+    """Return rates from 0 to 1, and the notes of the fit."""
     status = runs["status"]
     rates = {name: float((status == name).mean()) for name in ("repaired", "diverged")}
     rates["failed"] = float((status == "failed_test").mean())
     events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in parts[0].health}
-    settled = {name: float(value) for name, value in parts[0].notes.items()}
-    return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **settled}.items()}
+    notes = {name: float(value) for name, value in parts[0].notes.items()}
+    return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **notes}.items()}
 
 
 def _times(parts: Sequence[BlockResult]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from dpbench.base.errors import Refused, Unfinished, unknown
 
 GROUPS = ("mechanism", "model", "dataset")
 KEYS = ("epsilon", "delta", "budget", "accounting")
-OWN = ("out", "overwrite")
+FILE_KEYS = ("out", "overwrite")
 
 
 @click.command(name="release")
@@ -39,7 +39,7 @@ def command(overrides: tuple[str, ...]) -> None:
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
-        raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent all the same.") from None
+        raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent nevertheless.") from None
     click.echo(made.statement)
     click.echo(f"Written: {path}")
 
@@ -48,7 +48,7 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
     """Where the model goes, whether it may replace a file, and what is for the configuration."""
     from dpbench.sweeps.hydra.overrides import parse
 
-    own: dict[str, Any] = {}
+    file: dict[str, Any] = {}
     kept: list[str] = []
     given: set[str] = set()
     for text, axis in zip(overrides, parse(overrides), strict=True):
@@ -59,20 +59,20 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
             raise Refused("A release takes no seed: its noise comes from the operating system, and must not be drawn again.")
         if axis.key == "noise" and axis.values != ("secure",):
             raise Refused(f"A release draws secure noise: noise must be 'secure'. Got {axis.values[0]!r} instead.")
-        if axis.key in OWN:
-            own[axis.key] = axis.values[0]
+        if axis.key in FILE_KEYS:
+            file[axis.key] = axis.values[0]
         elif group in GROUPS or axis.key in KEYS:
             given.add(axis.key)
             kept.append(text)
         elif axis.key != "noise":
-            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *OWN])
+            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *FILE_KEYS])
     for key in ("mechanism", "dataset", "epsilon"):
         if key not in given:
             raise Refused(f"A release must say its {key}: nothing is taken for granted. Got no {key}=….")
-    overwrite = own.get("overwrite", False)
+    overwrite = file.get("overwrite", False)
     if not isinstance(overwrite, bool):
         raise Refused(f"The key 'overwrite' must be true or false. Got {overwrite!r} instead.")
-    return _path(own.get("out"), overwrite), overwrite, kept
+    return _path(file.get("out"), overwrite), overwrite, kept
 
 
 def _path(out: Any, overwrite: bool) -> Path:

@@ -22,16 +22,16 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Table
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.registry.build import build
 from dpbench.registry.lookup import registry
 from dpbench.releases.release_file import Release
 
 
 def release(config: Mapping[str, Any]) -> Release:
-    """The release that a resolved configuration asks for; whatever is not proven, or leaks, is refused before it is fitted."""
-    parts = {kind: _component(kind, config[kind]) for kind in ("mechanism", "model", "dataset")}
-    mechanism: Mechanism = parts["mechanism"]
-    model: Model = parts["model"]
-    dataset: Dataset = parts["dataset"].for_target(parts["model"].target)
+    """Return the release that a configuration describes. What has no proof, or leaks, is refused."""
+    mechanism: Mechanism = build("mechanism", config["mechanism"])
+    model: Model = build("model", config["model"])
+    dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target)
     settings = Settings(
         epsilon=config["epsilon"], delta=config["delta"], budget=config["budget"], accounting=config["accounting"], noise="secure"
     )
@@ -65,7 +65,7 @@ def release(config: Mapping[str, Any]) -> Release:
 
 
 def _table(dataset: Dataset, seed: int) -> Table:
-    """All rows. The seed names those of a synthetic table, as in a sweep; no noise is drawn from it."""
+    """Load all rows. The seed draws those of a synthetic table, as in a sweep, and no noise."""
     try:
         return dataset.table(stream(seed, identity(dataset), "table", 0 if dataset.redrawn() else -1))
     except Refused:
@@ -83,14 +83,14 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
     except (Refused, Unfinished):
         raise
     except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows
-        spent = f" What it had asked is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""
+        spent = f" What it had released is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""
         raise Unfinished(f"The fit of {mechanism.name} failed with {type(error).__name__}.{spent}") from None
     if not (ledger.sound and ledger.total.private and ledger.entries) or ledger.leaks:
         raise Refused(f"{mechanism.name} cannot be released: its ledger has no proof of a finite ε.")
     if fit.status[0] not in (OK, REPAIRED):
         raise Unfinished(
             f"The fit of {mechanism.name} ended as {str(fit.status[0])!r}, so there is no model to write. Its ε = "
-            f"{ledger.total.epsilon:.6g} is spent all the same: asking again spends another."
+            f"{ledger.total.epsilon:.6g} is spent nevertheless: fitting again spends it again."
         )
     return dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)), ledger
 
@@ -109,10 +109,10 @@ def _facts(settings: Settings, dataset: Dataset, ledger: Ledger, rows: int) -> d
 
 
 def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
-    """What is promised, to whom, under which assumptions, and what is not."""
+    """Return what is promised, to whom, under which assumptions, and what is not."""
     epsilon, delta, rows = facts["epsilon"], facts["delta"], facts["rows"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
-    failure = f", but for a chance of {delta:.3g}" if delta else ""
+    failure = f", except with probability {delta:.3g}" if delta else ""
     bounds = "bounds and the norm of a row" if dataset.scaling == "ball" and table.radius is not None else "bounds"
     sentences = [
         f"This model was fitted once on {rows:,} rows with differential privacy, {exact}.",
@@ -127,22 +127,18 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
         "No error of this model was computed: a number computed from the private rows would have to be paid for.",
     ]
     if dataset.synthetic:
-        sentences.insert(0, "THE ROWS ARE SYNTHETIC: they are nobody's, and this file is a demonstration.")
+        sentences.insert(0, "THE ROWS ARE SYNTHETIC: they belong to no person, and this file is a demonstration.")
     return " ".join(sentences)
 
 
 def _strength(epsilon: float) -> str:
-    """What the factor e^ε means to somebody who is not used to it."""
+    """Return what the factor e^ε means for a reader who does not know ε."""
     factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
     if epsilon <= 1:
         return f"The odds of any guess about a single row change by a factor of at most {factor}."
     if epsilon <= 5:
         return f"The odds of a guess about a single row may change by a factor of {factor}: that is a weak promise."
     return f"The odds of a guess about a single row may change by a factor of {factor}: that promises next to nothing."
-
-
-def _component(kind: str, config: Mapping[str, Any]) -> Any:
-    return registry().get(kind, config["name"]).build({key: value for key, value in config.items() if key != "name"})
 
 
 def _named(component: Any) -> dict[str, Any]:

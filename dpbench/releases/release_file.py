@@ -1,4 +1,4 @@
-"""A released model: what stands in its file, how it is read back, and how it predicts in the columns' own units."""
+"""A released model: its file, and its predictions in the units of the columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.registry.lookup import registry
+from dpbench.registry.build import build
 
 FORMAT = "dpbench release 1"
 
@@ -50,16 +50,16 @@ class Release:
     made_by: str = field(default="")
 
     def predict(self, data: Any) -> np.ndarray:
-        """Predictions for a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
+        """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
 
-        A real target is answered in its own unit, a binary one as the model says it. Values outside of the declared bounds are
-        clipped to them, as they were when the model was fitted.
+        A real target is predicted in its own unit, a binary one as the model predicts it. Values outside the declared bounds
+        are clipped to them, as they were when the model was fitted.
         """
         features = self._features(data)
         rows = self._scaled(features)
-        model: Model = registry().get("model", str(self.model["name"])).build(_options(self.model))
-        bystander = Curator(WholeSample(rows), Draws(0, "", [(0, 0)]), Budget())
-        problem = model.prepare(bystander)
+        model: Model = build("model", self.model)
+        curator = Curator(WholeSample(rows), Draws(0, "", [(0, 0)]), Budget())
+        problem = model.prepare(curator)
         weights = np.array([self.weights[name] for name in rows.geometry.names])
         predicted = np.asarray(problem.predict(rows.x, weights), dtype=float)[: len(features)]
         if self.kind == "binary":
@@ -67,13 +67,13 @@ class Release:
         return self.target.low + (predicted + 1) / 2 * (self.target.high - self.target.low)
 
     def _features(self, data: Any) -> np.ndarray:
-        missing = [column.name for column in self.columns if column.name not in data and not _spelt_out(column, data)]
+        missing = [column.name for column in self.columns if column.name not in data and not _given_as_levels(column, data)]
         if missing:
             needed = ", ".join(column.name for column in self.columns)
             raise Refused(f"A prediction needs the columns {needed}. Missing: {', '.join(missing)}.")
-        for group in dict.fromkeys(column.group for column in self.columns if _spelt_out(column, data)):
+        for group in dict.fromkeys(column.group for column in self.columns if _given_as_levels(column, data)):
             self._check_levels(str(group), data)
-        values = [_given(column, data) for column in self.columns]
+        values = [_values(column, data) for column in self.columns]
         for column, value in zip(self.columns, values, strict=True):
             if value.dtype.kind not in "fiub" or value.ndim != 1:
                 raise Refused(f"The column {column.name!r} must be a list of numbers. Got the type {value.dtype} instead.")
@@ -82,24 +82,24 @@ class Release:
         return np.column_stack(values).astype(float)
 
     def _check_levels(self, group: str, data: Any) -> None:
-        """Texts of a categorical attribute must be declared levels."""
+        """Refuse texts of a categorical attribute that are not declared levels."""
         levels = [_level(column) for column in self.columns if column.group == group]
         strange = int((~np.isin(np.atleast_1d(np.asarray(data[group])).astype(str), levels)).sum())
         if strange:
             raise Refused(f"The column {group!r} must hold one of {', '.join(levels)}. Got {strange} other values.")
 
     def _scaled(self, features: np.ndarray) -> Rows:
-        """The rows as they were scaled when the model was fitted; two of nobody's at the end, since a table has at least two."""
-        spare = np.array([[column.low for column in self.columns]] * 2)
+        """Scale the rows as for the fit. Two made-up rows follow them, because a table has at least two."""
+        extra = np.array([[column.low for column in self.columns]] * 2)
         for group in dict.fromkeys(column.group for column in self.columns if column.group is not None):
-            spare[:, [column.group == group for column in self.columns]] = 0.0
-        whole = np.concatenate([features, spare])
+            extra[:, [column.group == group for column in self.columns]] = 0.0
+        whole = np.concatenate([features, extra])
         threshold = self.target.low if self.threshold is None else self.threshold
         table = Table(self.columns, self.target, whole, np.full(len(whole), self.target.low), self.radius, threshold=threshold)
         return scale(table, self.scaling, self.intercept, self.kind)
 
     def save(self, path: Path, overwrite: bool = False) -> None:
-        """Write the file, whole or not at all; one that exists is replaced only when that is asked for."""
+        """Write the file, completely or not at all. An existing file is replaced only with ``overwrite``."""
         text = json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
@@ -114,19 +114,19 @@ class Release:
                 Path(file.name).unlink(missing_ok=True)
 
 
-def _spelt_out(column: Column, data: Any) -> bool:
-    """Whether the attribute is given as texts instead of the one-hot column ``attribute=level``."""
+def _given_as_levels(column: Column, data: Any) -> bool:
+    """Return whether the data have the attribute as texts instead of the one-hot column ``attribute=level``."""
     named = column.group is not None and column.name.startswith(f"{column.group}=")
     return named and column.group in data and column.name not in data
 
 
 def _level(column: Column) -> str:
-    """The level that a one-hot column stands for."""
+    """Return the level that a one-hot column stands for."""
     return column.name.removeprefix(f"{column.group}=")
 
 
-def _given(column: Column, data: Any) -> np.ndarray:
-    """A column's values: its own, or whether its attribute has its level."""
+def _values(column: Column, data: Any) -> np.ndarray:
+    """Return a column's values: its own, or whether its attribute has the column's level."""
     if column.name in data:
         return np.atleast_1d(np.asarray(data[column.name]))
     return np.asarray(np.atleast_1d(np.asarray(data[column.attribute])).astype(str) == _level(column), dtype=float)
@@ -149,8 +149,4 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         content["target"] = Column(**content["target"])
         return Release(**content)
     except (KeyError, TypeError) as error:
-        raise Refused(f"The release {os.fspath(path)!r} is not whole: {error}.") from None
-
-
-def _options(component: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in component.items() if key != "name"}
+        raise Refused(f"The release {os.fspath(path)!r} is incomplete: {error}.") from None

@@ -1,8 +1,7 @@
-"""Run a plan: units to the engine, parts to records, records to the one writer."""
+"""Run a plan: units to the engine, results to records, records to the store's one writer."""
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 import tempfile
@@ -14,49 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from dpbench.base.errors import Refused, Unfinished
-from dpbench.base.options import options_of
-from dpbench.cells.cell import digest
 from dpbench.cells.summaries import record_of
 from dpbench.cells.unit_runner import run_unit
 from dpbench.cells.work_unit import BlockResult, Unit
-from dpbench.contracts.kinds import KINDS
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.metric_info import MetricInfo
 from dpbench.records.names import REPORT_FOLDER
-from dpbench.records.preset import Preset
-from dpbench.records.sweep_record import SweepRecord
-from dpbench.registry.lookup import registry
 from dpbench.report.note import note
 from dpbench.report.report_files import write_report
 from dpbench.report.summary import SweepSummary
+from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
 from dpbench.sweeps.engines import Engine, WorkerDied, engine_named, run
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.store_uri import masked
 from dpbench.tracking.sweep_files import write_sweep_files
 from dpbench.tracking.ui_view import links, save_view
-
-OK, FAILED = 0, 1
-
-
-@dataclass(frozen=True)
-class Tracking:
-    """Where records go."""
-
-    uri: str | None
-    experiment: str
-
-    def __post_init__(self) -> None:
-        if self.uri is not None and not isinstance(self.uri, str):
-            raise Refused(f"The tracking store must be a URI such as sqlite:///mlflow.db, or null. Got {self.uri!r} instead.")
-        if not isinstance(self.experiment, str) or not self.experiment.strip():
-            raise Refused(f"The key 'tracking.experiment' must be a text that is not empty. Got {self.experiment!r} instead.")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a plan: the record of every cell, in the order of the command."""
+    """The records of all cells of a plan, in the order of the command, and where they are stored."""
 
     summary: SweepSummary
     store: str = ""
@@ -68,66 +44,133 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        return FAILED if any(cell.state == "failed" for cell in self.cells) else OK
+        return int(any(cell.state == "failed" for cell in self.cells))
 
 
 def execute(
     plan: SweepPlan, config: Mapping[str, Any], *, sweep: bool, command: Sequence[str], overrides: Sequence[str]
 ) -> Outcome:
-    """Run what is not recorded yet, record it, and answer with every cell of the plan.
+    """Run the cells that are not recorded yet, record them, and return the records of all cells of the plan.
 
     A sweep has a parent run with a note, a report, the plan and all records; a single cell stands alone. The engine is chosen
     and the store is opened before anything runs, so that a wrong request writes nothing.
     """
-    tracking = Tracking(config["tracking"]["uri"], config["tracking"]["experiment"])
-    engine, rerun, preset = config["engine"], config["rerun"], Preset.of(config["preset"])
-    engine_named(str(engine["name"]), engine["workers"], 0.0)
-    if not isinstance(rerun, bool):
-        raise Refused(f"The key 'rerun' must be true or false. Got {rerun!r} instead.")
-    with open_store(tracking.uri, tracking.experiment) as store, Writer(store) as writer:
-        found = {} if rerun else writer.finished([planned.cell.key for planned in plan.to_run])
-        plan = plan.resumed(found)
-        chosen = engine_named(str(engine["name"]), engine["workers"], plan.seconds)
-        text = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
-        key = plan.key if preset is None else digest([plan.key, preset.name])
-        request = tuple(map(_without_password, overrides))
-        record = SweepRecord((), text, request, preset, bool(config["quick"]), _option_help(plan), _metric_info(plan))
-        known = sweep and not plan.to_run and writer.repeated(key)
-        with _whole(store):
-            running = f"`{text}`\n\nStill running."
-            parent = writer.open_sweep(key, _title(plan, preset), record, running) if sweep and not known else None
+    tracking = config["tracking"]
+    _check_settings(config)
+    with open_store(tracking["uri"], tracking["experiment"]) as store, Writer(store) as writer:
+        recorded = {} if config["rerun"] else writer.finished([planned.cell.key for planned in plan.to_run])
+        plan = plan.resumed(recorded)
+        engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
+        record = describe_sweep(plan, config, command, overrides)
+        key = sweep_key(plan, record.preset)
+        text = f"`{record.command}`\n\n"
+        parent = None
+        if sweep and (plan.to_run or not writer.repeated(key)):
+            with _uninterrupted(store):
+                parent = writer.open_sweep(key, sweep_title(plan, record.preset), record, f"{text}Still running.")
         records: dict[str, CellRecord] = {}
 
-        def keep(finished: CellRecord) -> None:
-            with _whole(store):
-                records[finished.key] = replace(finished, run_id=writer.write(finished, parent))
+        def write(cell: CellRecord) -> None:
+            with _uninterrupted(store):
+                records[cell.key] = replace(cell, run_id=writer.write(cell, parent))
 
         try:
-            run_cells(plan, chosen, keep)
+            run_cells(plan, engine, write)
         except KeyboardInterrupt:
             print(f"{len(records)} of {len(plan.to_run)} cells are recorded; the same command goes on.", file=sys.stderr)
             if parent:
-                writer.close_sweep(parent, "KILLED", f"`{text}`\n\nInterrupted: {len(records)} cells were recorded.")
+                writer.close_sweep(parent, "KILLED", f"{text}Interrupted: {len(records)} cells were recorded.")
             raise
-        summary = SweepSummary(replace(record, cells=tuple(records_of(plan, records, found)), run_id=parent or ""))
-        with _whole(store):
+        cells = tuple(records_of(plan, records, recorded))
+        summary = SweepSummary(replace(record, cells=cells, run_id=parent or ""))
+        with _uninterrupted(store):
             view = save_view(store)
             if parent:
-                pages = links(store.experiment_id, parent, view)
-                _close(writer, summary, pages)
+                _close(writer, summary, links(store.experiment_id, parent, view))
         return Outcome(summary, store.shown)
 
 
-@contextmanager
-def _whole(store: Store) -> Iterator[None]:
-    """A write is made whole before an interruption ends the sweep: cut in the middle it would leave the store locked.
+def run_unrecorded(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:
+    """Run every cell of the plan and return the records, writing nothing."""
+    records: dict[str, CellRecord] = {}
+    engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
+    run_cells(plan, engine, lambda record: records.__setitem__(record.key, record))
+    return tuple(records_of(plan, records, {}))
 
-    A store that is lost ends the sweep with a sentence; what was recorded stays, and is not run again.
+
+def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None]) -> None:
+    """Run the plan's units and call ``keep`` with the record of each cell when its last block is in."""
+    planned_cells = {planned.cell.key: planned for planned in plan.to_run}
+    results: dict[str, list[BlockResult]] = {key: [] for key in planned_cells}
+    with _progress(len(planned_cells)) as advance:
+        for result in _results(engine, plan.units()):
+            results[result.key].append(result)
+            planned = planned_cells[result.key]
+            if sum(len(block.repeats) for block in results[result.key]) == planned.cell.splits.repeats:
+                blocks = results.pop(result.key)
+                keep(record_of(planned.cell, blocks, planned.params, planned.provenance, planned.primary))
+                advance()
+
+
+def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Mapping[str, CellRecord]) -> list[CellRecord]:
+    """Return the records of the plan's cells: those that just finished, those recorded before, and those that are pruned."""
+    records = []
+    for planned in plan.cells:
+        if planned.state == "pruned":
+            records.append(CellRecord("pruned", planned.params, reason=planned.reason))
+        elif planned.state == "resumed":
+            records.append(replace(recorded[planned.cell.key], params=planned.params, primary=planned.primary))
+        elif planned.cell.key in finished:
+            records.append(finished[planned.cell.key])
+    return records
+
+
+def _check_settings(config: Mapping[str, Any]) -> None:
+    """Refuse wrong settings of how the sweep runs and where it is recorded."""
+    uri, experiment, rerun = config["tracking"]["uri"], config["tracking"]["experiment"], config["rerun"]
+    if uri is not None and not isinstance(uri, str):
+        raise Refused(f"The tracking store must be a URI such as sqlite:///mlflow.db, or null. Got {uri!r} instead.")
+    if not isinstance(experiment, str) or not experiment.strip():
+        raise Refused(f"The key 'tracking.experiment' must be a text that is not empty. Got {experiment!r} instead.")
+    engine_named(config["engine"]["name"], config["engine"]["workers"], 0.0)
+    if not isinstance(rerun, bool):
+        raise Refused(f"The key 'rerun' must be true or false. Got {rerun!r} instead.")
+
+
+def _results(engine: Engine, units: Sequence[Unit]) -> Iterator[BlockResult]:
+    """Yield the results of all units. Where a unit's worker died, its cells run one by one, so that only the cause is lost."""
+    again: list[Unit] = []
+    for unit, results in run(engine, run_unit, units):
+        if not isinstance(results, WorkerDied):
+            yield from results
+        elif len(unit.cells) > 1:
+            again += [Unit((cell,), unit.repeats) for cell in unit.cells]
+        else:
+            yield BlockResult(unit.cells[0].key, unit.repeats, error=results.reason)
+    if again:
+        yield from _results(engine, again)
+
+
+def _close(writer: Writer, summary: SweepSummary, pages: str) -> None:
+    """End the parent run with its note, report and files."""
+    with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
+        folder = Path(name)
+        figure = write_report(summary, folder / REPORT_FOLDER)
+        write_sweep_files(summary.sweep, folder)
+        ended: Ending = "FAILED" if any(cell.state == "failed" for cell in summary.cells) else "FINISHED"
+        writer.close_sweep(summary.sweep.run_id, ended, f"{pages}\n\n{note(summary, figure)}", folder, summary.metrics)
+
+
+@contextmanager
+def _uninterrupted(store: Store) -> Iterator[None]:
+    """Finish a write before Ctrl-C ends the sweep: cut in the middle, a write would leave the store locked.
+
+    If the store is lost, the sweep ends with a sentence; recorded cells stay, and do not run again.
     """
     from mlflow.exceptions import MlflowException
 
     pressed: list[object] = []
-    in_main = threading.current_thread() is threading.main_thread()
+    in_main = threading.current_thread() is threading.main_thread()  # only the main thread may set a signal's handler
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(_)) if in_main else None
     try:
         yield
@@ -141,118 +184,13 @@ def _whole(store: Store) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None]) -> None:
-    """Run the plan's units and hand over each cell's record when its last block is in."""
-    planned = {cell.cell.key: cell for cell in plan.to_run}
-    parts: dict[str, list[BlockResult]] = {key: [] for key in planned}
-    with _Progress(len(planned)) as progress:
-        for part in _parts(engine, plan.units()):
-            parts[part.key].append(part)
-            one = planned[part.key]
-            if sum(len(done.repeats) for done in parts[part.key]) == one.cell.splits.repeats:
-                keep(record_of(one.cell, parts.pop(part.key), one.params, one.provenance, one.primary))
-                progress.advance()
+@contextmanager
+def _progress(cells: int) -> Iterator[Callable[[], None]]:
+    """Show on the terminal how many cells are done; the yielded function counts one more."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-
-def run_unrecorded(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:
-    """Run every cell of the plan and return the records, writing nothing."""
-    records: dict[str, CellRecord] = {}
-    engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
-    run_cells(plan, engine, lambda record: records.__setitem__(record.key, record))
-    return tuple(records_of(plan, records, {}))
-
-
-def _parts(engine: Engine, units: Sequence[Unit]) -> Iterator[BlockResult]:
-    """The parts of all units; where one died, its cells are tried one by one, so that only the guilty one is given up."""
-    again: list[Unit] = []
-    for unit, result in run(engine, run_unit, units):
-        if not isinstance(result, WorkerDied):
-            yield from result
-        elif len(unit.cells) > 1:
-            again += [Unit((cell,), unit.repeats) for cell in unit.cells]
-        else:
-            yield BlockResult(unit.cells[0].key, unit.repeats, error=result.reason)
-    if again:
-        yield from _parts(engine, again)
-
-
-def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Mapping[str, CellRecord]) -> list[CellRecord]:
-    """Return the record of every cell of the plan that has come to an end, those that were recorded before included."""
-    records = []
-    for planned in plan.cells:
-        if planned.state == "pruned":
-            records.append(CellRecord("pruned", planned.params, reason=planned.reason))
-        elif planned.state == "resumed":
-            records.append(replace(recorded[planned.cell.key], params=planned.params, primary=planned.primary))
-        elif planned.cell.key in finished:
-            records.append(finished[planned.cell.key])
-    return records
-
-
-def _option_help(plan: SweepPlan) -> dict[str, str]:
-    """Return the help of every option that the sweep varied, where the components that have it agree."""
-    texts: dict[str, set[str]] = {}
-    for planned in plan.cells:
-        for key in planned.params:
-            kind, dot, name = key.partition(".")
-            if dot and kind in KINDS:
-                options = options_of(registry().get(kind, planned.params[kind]))
-                texts.setdefault(key, set()).update(option.help for option in options if option.name == name)
-    return {key: helps.pop() for key, helps in texts.items() if len(helps) == 1}
-
-
-def _metric_info(plan: SweepPlan) -> dict[str, MetricInfo]:
-    """Return what is to be known of every metric of the sweep's models and attacks."""
-    models = dict.fromkeys(planned.params["model"] for planned in plan.cells)
-    attacks = dict.fromkeys(planned.params["attack"] for planned in plan.cells)
-    infos = [metric.info for name in models for metric in registry().metrics_of(registry().get("model", name))]
-    infos += [info.in_group("attack") for name in attacks for info in registry().get("attack", name).metrics]
-    return {info.name: info for info in infos}
-
-
-def _without_password(argument: str) -> str:
-    """The command is part of the record, a store's password is not."""
-    key, equals, uri = argument.partition("=")
-    return f"{key}={masked(uri)}" if equals and key == "tracking.uri" else argument
-
-
-def _title(plan: SweepPlan, preset: Preset | None) -> str:
-    cells = plan.cells
-    counted = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
-    if preset is not None:
-        return f"{preset.name}, {counted}"
-    axes = [sorted({planned.params[kind] for planned in cells}) for kind in ("mechanism", "model", "dataset")]
-    return " x ".join("+".join(names) if len(names) <= 4 else f"{len(names)} of them" for names in axes) + f", {counted}"
-
-
-def _close(writer: Writer, summary: SweepSummary, pages: str) -> None:
-    """The parent's note and artifacts: the report, the plan, all records."""
-    cells = summary.cells
-    with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
-        folder = Path(name)
-        figure = write_report(summary, folder / REPORT_FOLDER)
-        write_sweep_files(summary.sweep, folder)
-        ended: Ending = "FAILED" if any(cell.state == "failed" for cell in cells) else "FINISHED"
-        writer.close_sweep(summary.sweep.run_id, ended, f"{pages}\n\n{note(summary, figure)}", folder, summary.metrics)
-
-
-class _Progress:
-    """A line on the terminal that says how many cells are done."""
-
-    def __init__(self, cells: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=Console(file=sys.stderr), disable=not cells)
-        self._task = self._progress.add_task("cells", total=cells)
-
-    def __enter__(self) -> _Progress:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._progress.stop()
-
-    def advance(self) -> None:
-        self._progress.advance(self._task)
+    columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), disable=not cells) as progress:
+        task = progress.add_task("cells", total=cells)
+        yield lambda: progress.advance(task)

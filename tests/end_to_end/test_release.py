@@ -228,7 +228,7 @@ def test_a_matched_budget_is_accounted_as_asked(home: Home) -> None:
     privacy = dpbench.load_release("model.json").privacy
     assert privacy["epsilon"] == pytest.approx(1.0, rel=1e-9)
     assert privacy["delta"] == 1e-5
-    assert "but for a chance of 1e-05" in out
+    assert "except with probability 1e-05" in out
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ def test_a_file_that_exists_is_kept_unless_that_is_asked_for(home: Home) -> None
 @pytest.mark.parametrize(
     ("how", "code", "words"),
     [
-        ("diverge", 1, "ended as 'diverged', so there is no model to write. Its ε = 1 is spent all the same"),
-        ("raise", 1, "failed with ValueError. What it had asked is spent: ε = 1."),
+        ("diverge", 1, "ended as 'diverged', so there is no model to write. Its ε = 1 is spent nevertheless"),
+        ("raise", 1, "failed with ValueError. What it had released is spent: ε = 1."),
         ("unproven", 2, "without a proof"),
         ("silent", 2, "no proof of a finite ε"),
     ],
@@ -305,7 +305,7 @@ def test_without_opendp_it_is_refused_with_the_line_to_install_it(home: Home, mo
         (lambda text: "{", "not JSON"),
         (lambda text: "[]", "must be 'dpbench release 1'"),
         (lambda text: text.replace("dpbench release 1", "dpbench release 9"), "Got 'dpbench release 9' instead"),
-        (lambda text: text.replace('"weights"', '"heights"'), "is not whole"),
+        (lambda text: text.replace('"weights"', '"heights"'), "is incomplete"),
     ],
 )
 def test_another_file_is_not_taken_for_a_release(home: Home, change: Callable[[str], str], words: str) -> None:
