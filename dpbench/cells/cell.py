@@ -99,7 +99,7 @@ class Cell:
 
     @cached_property
     def fit(self) -> str:
-        """A digest that two cells with the same ``shared`` have in common if only their attacks differ: their weights are equal."""
+        """A digest that two cells with the same ``shared`` have in common if only their attacks differ, not their weights."""
         config = {name: self.config[name] for name in ("mechanism", "epsilon", "delta", "budget", "accounting")}
         return digest({"config": config, "version": self.versions.get("mechanism", "")})
 
