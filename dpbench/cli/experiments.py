@@ -1,17 +1,12 @@
 """List the presets: figures of the papers, one command each, with what they cost and what was chosen."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from dpbench.experiments.presets import Experiment
 
 PAGE_WIDTH = 100
 NOTES = """\
@@ -34,9 +29,9 @@ def command(name: str | None, verbose: bool, config_dir: str | None, as_json: bo
     from dpbench.experiments.presets import experiments, select
 
     known = experiments(config_dir)
-    selection = select(name, known) if name else list(known.values())
+    selection = [experiment.facts() for experiment in (select(name, known) if name else known.values())]
     if as_json:
-        click.echo(json.dumps([_plain(experiment) for experiment in selection], indent=2, ensure_ascii=False))
+        click.echo(json.dumps(selection, indent=2, ensure_ascii=False))
     elif verbose or name in known:
         click.echo("\n\n".join(map(_page, selection)))
     else:
@@ -45,7 +40,7 @@ def command(name: str | None, verbose: bool, config_dir: str | None, as_json: bo
         click.echo(reason, err=True)
 
 
-def _print_table(selection: Sequence[Experiment]) -> None:
+def _print_table(selection: Sequence[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -56,31 +51,21 @@ def _print_table(selection: Sequence[Experiment]) -> None:
     table.add_column("shows")
     for title in ("cells", "runs a cell", "minutes"):
         table.add_column(title, justify="right")
-    for exp in selection:
-        table.add_row(exp.name, Text(exp.shows), str(exp.cells), str(exp.runs), _minutes(exp))
+    for facts in selection:
+        minutes = f"{facts['minutes']:g}" if facts["minutes"] else ""
+        table.add_row(facts["name"], Text(facts["shows"] or ""), str(facts["cells"]), str(facts["runs"]), minutes)
     console.print(table)
     click.echo(NOTES)
 
 
-def _page(experiment: Experiment) -> str:
+def _page(facts: dict[str, Any]) -> str:
     """Return one preset in full."""
-    title = experiment.preset.title if experiment.preset else ""
-    minutes = f", {_minutes(experiment)} minutes on two cores" if _minutes(experiment) else ""
-    costs = f"{experiment.cells} cells of {experiment.runs} runs{minutes}"
-    lines = [": ".join(filter(None, (experiment.name, title))), "  " + "; ".join(filter(None, (experiment.shows, costs)))]
-    if experiment.preset and experiment.preset.chosen:
-        text = f"Chosen: {experiment.preset.chosen}"
-        lines += ["", *textwrap.wrap(text, PAGE_WIDTH, initial_indent="  ", subsequent_indent="  ")]
-    width = max(map(len, experiment.grid), default=0)
-    lines += ["", *(f"  {key:<{width}}  {values}" for key, values in experiment.grid.items()), "", f"  {experiment.command}"]
+    minutes = f", {facts['minutes']:g} minutes on two cores" if facts["minutes"] else ""
+    costs = f"{facts['cells']} cells of {facts['runs']} runs{minutes}"
+    lines = [": ".join(filter(None, (facts["name"], facts["title"]))), "  " + "; ".join(filter(None, (facts["shows"], costs)))]
+    if facts["chosen"]:
+        chosen = f"Chosen: {facts['chosen']}"
+        lines += ["", *textwrap.wrap(chosen, PAGE_WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    width = max(map(len, facts["grid"]), default=0)
+    lines += ["", *(f"  {key:<{width}}  {values}" for key, values in facts["grid"].items()), "", f"  {facts['command']}"]
     return "\n".join(lines)
-
-
-def _minutes(experiment: Experiment) -> str:
-    return f"{experiment.preset.minutes:g}" if experiment.preset and experiment.preset.minutes else ""
-
-
-def _plain(experiment: Experiment) -> dict[str, Any]:
-    about = {key: getattr(experiment.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
-    counts = {"cells": experiment.cells, "runs": experiment.runs}
-    return {"name": experiment.name, **about, **counts, "grid": dict(experiment.grid), "command": experiment.command}

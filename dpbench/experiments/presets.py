@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -39,10 +40,6 @@ class Experiment:
         return command_of(self.name)
 
     @property
-    def shows(self) -> str:
-        return self.preset.shows if self.preset else ""
-
-    @property
     def cells(self) -> int:
         """The number of cells in the grid, before those that make no sense are pruned."""
         names = [values_of(self.grid.get(kind, _defaults()[kind])) for kind in KINDS]
@@ -57,6 +54,12 @@ class Experiment:
         options = read_mapping(HYDRA_CONFIGS / "splits" / f"{scheme}.yaml")
         changes = {key.partition(".")[2]: yaml.safe_load(text) for key, text in self.grid.items() if key.startswith("splits.")}
         return Splits(**{**options, **changes}).runs
+
+    def facts(self) -> dict[str, Any]:
+        """Return everything about it as plain data."""
+        about = {key: getattr(self.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
+        counts = {"cells": self.cells, "runs": self.runs}
+        return {"name": self.name, **about, **counts, "grid": dict(self.grid), "command": self.command}
 
 
 def experiments(folder: str | None = None) -> dict[str, Experiment]:

@@ -119,8 +119,8 @@ def describe_gap(check: Check, rows: Sequence[CellRecord], at: Selection) -> str
     for selection in ({}, at, *({**at, **getattr(check, option, {})} for option in ("cells", "against", "over", "under"))):
         if not select_cells(rows, selection):
             return f"has no finished cell{f' with {_in_words(selection)}' if selection else ''}"
-    if along := getattr(check, "along", None):
-        return f"has no such cells that differ only in {along}"
+    if check.along:
+        return f"has no such cells that differ only in {check.along}"
     return "has no such cells at the same place: they must differ only in what 'against' names"
 
 

@@ -26,7 +26,7 @@ def test_a_preset_of_ones_own_is_listed_and_expands(tmp_path: Path) -> None:
     params = {"mechanism": "fm,dpba", "mechanism.alpha": "opt,paper", "dataset": "wine", "epsilon": "1,2", "splits.repeats": 4}
     write(tmp_path, params, title="Mine", shows="something")
     (found,) = select("mine", experiments(str(tmp_path)))
-    assert (found.cells, found.runs, found.shows) == (6, 20, "something")
+    assert (found.cells, found.runs, found.facts()["shows"]) == (6, 20, "something")
     assert len(grid_points(["experiment=mine"], str(tmp_path))) == 6
 
 

@@ -12,6 +12,8 @@ COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": oper
 UNNAMED_KEYS = ("mechanism", "model", "dataset", "attack", "epsilon")
 """Parameters that :func:`place_of` writes without their names, or leaves out."""
 
+Curve = Sequence[CellRecord]
+"""Cells in the order of one numeric parameter, or a single cell."""
 Selection = Mapping[str, Any]
 """Parameters and what they must be: a value, a list of values, or a comparison such as '>= 0.8'."""
 
@@ -51,34 +53,32 @@ def _number(value: str | None) -> float | None:
         return None
 
 
-def pairs(rows: Sequence[CellRecord], first: Selection, other: Selection) -> Iterator[tuple[CellRecord, CellRecord]]:
-    """Yield each of the first cells with each of the others at the same place.
+def curves(rows: Sequence[CellRecord], cells: Selection, along: str) -> list[Curve]:
+    """Group cells that differ only in one numeric parameter, in its order; without a parameter, every cell is a curve.
 
-    Two cells are at the same place when they differ only in what ``other`` names; another mechanism has other options.
+    With a parameter, a cell that differs from no other is left out.
     """
-    singles, others = ([[row] for row in select_cells(rows, selection)] for selection in (first, other))
-    for (row,), (opponent,) in pairs_of_curves(singles, others, other):
-        yield row, opponent
-
-
-def curves(rows: Sequence[CellRecord], cells: Selection, along: str) -> list[list[CellRecord]]:
-    """Group cells that differ only in one numeric parameter, in its order; a single cell is no curve."""
+    selected = select_cells(rows, cells)
+    if not along:
+        return [[row] for row in selected]
     groups: dict[object, list[CellRecord]] = {}
-    for row in select_cells(rows, cells):
+    for row in selected:
         if _number(row.params.get(along)) is not None:
             groups.setdefault(_place_key(row, (along,)), []).append(row)
     return [sorted(group, key=lambda row: float(row.params[along])) for group in groups.values() if len(group) > 1]
 
 
-def pairs_of_curves(
-    first: Sequence[Sequence[CellRecord]], others: Sequence[Sequence[CellRecord]], compared: Selection, along: str = ""
-) -> Iterator[tuple[Sequence[CellRecord], Sequence[CellRecord]]]:
-    """Yield each of the first curves with each of the others at the same place."""
-    keys = (*compared, *(["mechanism."] if "mechanism" in compared else []), along)
-    for curve in first:
-        for other in others:
-            if other != curve and _place_key(curve[0], keys) == _place_key(other[0], keys):
-                yield curve, other
+def pairs(rows: Sequence[CellRecord], first: Selection, other: Selection, along: str) -> Iterator[tuple[Curve, Curve]]:
+    """Yield each of the first curves with each of the others at the same place.
+
+    Two curves are at the same place when they differ only in what ``other`` names; another mechanism has other options.
+    """
+    keys = (*other, *(["mechanism."] if "mechanism" in other else []), along)
+    opponents = curves(rows, other, along)
+    for curve in curves(rows, first, along):
+        for opponent in opponents:
+            if opponent != curve and _place_key(curve[0], keys) == _place_key(opponent[0], keys):
+                yield curve, opponent
 
 
 def _place_key(row: CellRecord, without: Sequence[str]) -> object:

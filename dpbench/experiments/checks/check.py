@@ -1,21 +1,21 @@
-"""The base of all checks: a check is a frozen dataclass whose fields are the options that a claim's YAML sets.
+"""The bases of all checks: a check is a frozen dataclass whose fields are the options that a claim's YAML sets.
 
 A check knows parameters and metrics, and no mechanism.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpbench.base.errors import Refused
 from dpbench.base.options import check_options, option
-from dpbench.experiments.checks.cell_selection import mechanism_of, place_of
+from dpbench.experiments.checks.cell_selection import Curve, curves, mechanism_of, pairs, place_of
 from dpbench.experiments.checks.findings import Bound, Finding
 from dpbench.records.cell_record import CellRecord
 
-Group = tuple[Sequence[CellRecord], str, Sequence[str]]
-"""The cells that a finding is about, what it compares, and the parameters in which the cells differ: no part of their place."""
+Group = tuple[Sequence[Curve], str, Sequence[str]]
+"""The curves that a finding is about, what it compares, and the parameters in which the cells differ: no part of the place."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class Check:
 
     required: ClassVar[tuple[str, ...]] = ()
     """The options that cannot be left out."""
+    bounds: ClassVar[Callable[..., tuple[Bound, ...]]]
+    """A check's method ``bounds(metric, *curves)``: what is asked of the curves, as numbers against limits."""
+    along = ""
+    """The parameter that orders the cells of a curve: an option of :class:`Along`. Elsewhere every cell is a curve of its own."""
 
     def __post_init__(self) -> None:
         check_options(self, f"the check {name_of(type(self))}")
@@ -36,17 +40,14 @@ class Check:
 
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
         """Yield a finding for every place that these cells have."""
-        for cells, compared, without in self.groups(rows):
-            bounds = self.bounds(cells, self.metric_of(cells[0]))
-            yield Finding(place_of(cells[0], without), tuple(cells), bounds, compared)
+        for group, compared, without in self.groups(rows):
+            cells = tuple(row for curve in group for row in curve)
+            yield Finding(place_of(cells[0], without), cells, self.bounds(self.metric_of(cells[0]), *group), compared)
 
     def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        """Yield the cells of each finding."""
-        raise NotImplementedError
-
-    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
-        """Return what is asked of these cells, as numbers against limits."""
-        raise NotImplementedError
+        """Yield the curves of each finding: here one."""
+        for curve in curves(rows, self.cells, self.along):
+            yield (curve,), mechanism_of(curve[0], (self.along,)), (self.along,)
 
     def metric_of(self, row: CellRecord) -> str:
         """Return the metric that is compared: the first of the check's that the cell has, or its primary one."""
@@ -54,6 +55,26 @@ class Check:
             if row.metric(name) is not None:
                 return name
         return self.metric[0] if self.metric else f"utility/{row.primary}"
+
+
+@dataclass(frozen=True)
+class Pairwise(Check):
+    """Cells or curves are compared with others at the same place."""
+
+    against: dict[str, Any] = option({}, help="the cells they are compared with")
+
+    required: ClassVar[tuple[str, ...]] = ("against",)
+
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
+        for first, other in pairs(rows, self.cells, self.against, self.along):
+            yield (first, other), describe_pair(first[0], other[0], self.against), (self.along, *self.against)
+
+
+@dataclass(frozen=True)
+class Along(Check):
+    """Cells are taken in the order of one parameter."""
+
+    along: str = option("epsilon", help="the parameter: only cells with a number there count")
 
 
 def name_of(check: type[Check]) -> str:

@@ -9,24 +9,11 @@ import numpy as np
 from dpbench.base.errors import Refused
 from dpbench.base.options import option
 from dpbench.experiments.checks import intervals
-from dpbench.experiments.checks.cell_selection import mechanism_of, pairs, select_cells
-from dpbench.experiments.checks.check import Check, Group, describe_pair, name_of, reference_metric
+from dpbench.experiments.checks.cell_selection import Curve, mechanism_of, select_cells
+from dpbench.experiments.checks.check import Check, Group, Pairwise, name_of, reference_metric
 from dpbench.experiments.checks.findings import Bound, Finding, Numbers, bounded
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.labels import reference
-
-
-@dataclass(frozen=True)
-class Pairwise(Check):
-    """Cells are compared with others at the same place."""
-
-    against: dict[str, Any] = option({}, help="the cells they are compared with")
-
-    required: ClassVar[tuple[str, ...]] = ("against",)
-
-    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        for pair in pairs(rows, self.cells, self.against):
-            yield pair, describe_pair(*pair, self.against), tuple(self.against)
 
 
 @dataclass(frozen=True)
@@ -35,8 +22,8 @@ class Below(Pairwise):
 
     side: ClassVar[Literal["below", "above"]] = "below"
 
-    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
-        return intervals.difference("differs by", cells[0], cells[1], metric, self.side)
+    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
+        return intervals.difference("differs by", first[0], other[0], metric, self.side)
 
 
 @dataclass(frozen=True)
@@ -86,11 +73,11 @@ class Within(Pairwise):
         else:
             for row in select_cells(rows, self.cells):
                 other = reference_metric(self.reference, self.metric_of(row))
-                yield (row,), f"{mechanism_of(row)} against {reference(other)}", ()
+                yield ([row],), f"{mechanism_of(row)} against {reference(other)}", ()
 
-    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
-        other = (cells[1], metric) if self.against else (cells[0], reference_metric(self.reference, metric))
-        return self.limits(intervals.ratio_of_means(intervals.paired_means((cells[0], metric), other)))
+    def bounds(self, metric: str, first: Curve, *others: Curve) -> tuple[Bound, ...]:
+        other = (others[0][0], metric) if others else (first[0], reference_metric(self.reference, metric))
+        return self.limits(intervals.ratio_of_means(intervals.paired_means((first[0], metric), other)))
 
     def limits(self, numbers: Numbers | None) -> tuple[Bound, ...]:
         """Return the ratio against its limits."""
@@ -112,8 +99,8 @@ class Faster(Pairwise):
     metric: tuple[str, ...] = option(("time/fit_seconds",), help="the time")
     times: float = option(1.0, low=0, open_low=True, help="how many times as long the others must take")
 
-    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
-        return bounded("times", intervals.timing_ratio(cells[1], cells[0], metric), self.times, "above")
+    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
+        return bounded("times", intervals.timing_ratio(other[0], first[0], metric), self.times, "above")
 
 
 @dataclass(frozen=True)
@@ -123,8 +110,8 @@ class Wider(Pairwise):
     spread: Literal["variance", "band"] = option("variance", help=intervals.SPREAD_HELP)
     times: float = option(1.0, low=0, open_low=True, help="how many times as wide it must be")
 
-    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
-        numbers = intervals.spread_ratio(self.spread, cells[0], cells[1], metric)
+    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
+        numbers = intervals.spread_ratio(self.spread, first[0], other[0], metric)
         return bounded(f"{self.spread} times", numbers, self.times, "above")
 
 
@@ -134,11 +121,8 @@ class Skewed(Check):
 
     times: float = option(1.5, low=1, help="how many times the median the mean must be")
 
-    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        return (((row,), mechanism_of(row), ()) for row in select_cells(rows, self.cells))
-
-    def bounds(self, cells: Sequence[CellRecord], metric: str) -> tuple[Bound, ...]:
-        values = intervals.paired_means((cells[0], metric))
+    def bounds(self, metric: str, single: Curve) -> tuple[Bound, ...]:
+        values = intervals.paired_means((single[0], metric))
         numbers = intervals.resampled(lambda x: intervals.positive_ratio(x[0].mean(-1), np.median(x[0], -1)), values)
         return bounded("mean / median", numbers, self.times, "above")
 

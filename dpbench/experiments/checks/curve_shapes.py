@@ -3,29 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from dpbench.base.options import option
 from dpbench.experiments.checks import intervals
-from dpbench.experiments.checks.cell_selection import curves, mechanism_of, pairs_of_curves, place_of
-from dpbench.experiments.checks.check import Check, Group, describe_pair, reference_metric
-from dpbench.experiments.checks.findings import Bound, Finding, bounded
+from dpbench.experiments.checks.cell_selection import Curve
+from dpbench.experiments.checks.check import Along, Group, Pairwise, reference_metric
+from dpbench.experiments.checks.findings import Bound, bounded
 from dpbench.records.cell_record import CellRecord
-
-Curve = Sequence[CellRecord]
-
-
-@dataclass(frozen=True)
-class Along(Check):
-    """Cells are taken in the order of one parameter."""
-
-    along: str = option("epsilon", help="the parameter: only cells with a number there count")
-
-    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        for curve in curves(rows, self.cells, self.along):
-            yield curve, mechanism_of(curve[0], (self.along,)), (self.along,)
 
 
 @dataclass(frozen=True)
@@ -34,7 +21,7 @@ class Falls(Along):
 
     side: ClassVar[Literal["below", "above"]] = "below"
 
-    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
         whole = intervals.difference("changes by", cells[-1], cells[0], metric, self.side)
         confidence = 1 - 0.05 / (len(cells) - 1)  # Bonferroni, over the steps
         steps = [
@@ -61,10 +48,10 @@ class Approaches(Falls):
     reference: str = option("reference/no_privacy/", help="the beginning of the reference's metric")
     ratio: float = option(1.05, low=1, help="how many times the reference's median it may be at the end")
 
-    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
         values = intervals.paired_means((cells[-1], metric), (cells[-1], reference_metric(self.reference, metric)))
         numbers = intervals.resampled(lambda x: intervals.positive_ratio(np.median(x[0], -1), np.median(x[1], -1)), values)
-        return super().bounds(cells, metric) + bounded("at the end, times the reference", numbers, self.ratio)
+        return super().bounds(metric, cells) + bounded("at the end, times the reference", numbers, self.ratio)
 
 
 @dataclass(frozen=True)
@@ -74,7 +61,7 @@ class Stable(Along):
     share: float = option(0.05, low=0, open_low=True, help="the share")
     leave_out: tuple[float, ...] = option((), help="values of the parameter that do not count")
 
-    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
         counting = [row for row in cells if float(row.params[self.along]) not in self.leave_out]
         numbers = intervals.spread_of_means(counting, metric) if len(counting) > 1 else None
         return bounded("spread of the means", numbers, self.share, "at most", "%")
@@ -88,7 +75,7 @@ class Settles(Along):
     share: float = option(0.5, low=0, open_low=True, help="the share")
     side: ClassVar[Literal["at most", "above"]] = "at most"
 
-    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
         numbers = intervals.spread_ratio(self.spread, cells[-1], cells[0], metric)
         return bounded(f"{self.spread}, last / first", numbers, self.share, self.side)
 
@@ -107,7 +94,7 @@ class UShape(Along):
     The same numbers choose that point, so it is chosen anew in every draw that makes the interval.
     """
 
-    def bounds(self, cells: Curve, metric: str) -> tuple[Bound, ...]:
+    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
         values = intervals.paired_means(*((row, metric) for row in cells))
         if len(cells) < 3 or not values.shape[1]:
             return ()
@@ -121,29 +108,7 @@ class UShape(Along):
 
 
 @dataclass(frozen=True)
-class AlongBoth(Check):
-    """Curves along one parameter are compared with others at the same place."""
-
-    along: str = option("epsilon", help="the parameter")
-    against: dict[str, Any] = option({}, help="the curves that are compared with")
-
-    required = ("against",)
-
-    def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
-        compared, others = (curves(rows, selection, self.along) for selection in (self.cells, self.against))
-        for first, other in pairs_of_curves(compared, others, self.against, self.along):
-            cells, bounds = self.compare(first, other)
-            if cells:
-                place = place_of(first[0], (self.along, *self.against))
-                yield Finding(place, tuple(cells), bounds, describe_pair(first[0], other[0], self.against))
-
-    def compare(self, first: Curve, other: Curve) -> tuple[Curve, tuple[Bound, ...]]:
-        """Return the cells that the comparison rests on (none if there can be no comparison), and its bounds."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class NeedsLess(AlongBoth):
+class NeedsLess(Pairwise, Along):
     """The first value at which a curve comes a share of the way between two references is lower than that of other curves.
 
     The way is measured by the medians over the repeats, and the value by a line between two points on a logarithmic axis.
@@ -154,11 +119,11 @@ class NeedsLess(AlongBoth):
     goal: str = option("reference/no_privacy/", help="where it ends")
     share: float = option(0.5, low=0, high=1, open_low=True, open_high=True, help="how much of the way is asked for")
 
-    def compare(self, first: Curve, other: Curve) -> tuple[Curve, tuple[Bound, ...]]:
+    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
         cells = [*first, *other]
         values = intervals.paired_means(*(pair for row in cells for pair in self._metrics(row)))
         if not values.shape[1]:
-            return cells, ()
+            return ()
         grids = [np.log([float(row.params[self.along]) for row in curve]) for curve in (first, other)]
 
         def crossings(x: np.ndarray) -> list[np.ndarray]:
@@ -173,7 +138,7 @@ class NeedsLess(AlongBoth):
 
         points = [float(np.exp(crossing)) for crossing in crossings(values)]
         texts = ["never in the grid" if np.isinf(point) else f"{point:.3g}" for point in points]
-        return cells, bounded(f"reached at {texts[0]} against {texts[1]}, ratio", intervals.resampled(ratio, values), 1.0)
+        return bounded(f"reached at {texts[0]} against {texts[1]}, ratio", intervals.resampled(ratio, values), 1.0)
 
     def _metrics(self, row: CellRecord) -> tuple[tuple[CellRecord, str], ...]:
         metric = self.metric_of(row)
@@ -181,23 +146,23 @@ class NeedsLess(AlongBoth):
 
 
 @dataclass(frozen=True)
-class Widens(AlongBoth):
+class Widens(Pairwise, Along):
     """The ratio of the others' mean to its own is larger at the last value of a parameter than at the first."""
 
-    def compare(self, first: Curve, other: Curve) -> tuple[Curve, tuple[Bound, ...]]:
-        ends = [first[0], other[0], first[-1], other[-1]]
-        points = [row.params[self.along] for row in ends]
-        if points[0] != points[1] or points[2] != points[3]:
-            return [], ()
-        metric = self.metric_of(first[0])
+    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
+        for pair, compared, without in super().groups(rows):
+            ends = [[curve[0], curve[-1]] for curve in pair]
+            if len({tuple(row.params[self.along] for row in curve) for curve in ends}) == 1:
+                yield ends, compared, without
 
+    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
         def growth(x: np.ndarray) -> np.ndarray:
-            start, start_of_other, end, end_of_other = (row.mean(-1) for row in x)
+            start, end, start_of_other, end_of_other = (row.mean(-1) for row in x)
             ratio_at_end = intervals.positive_ratio(end_of_other, end)
             return intervals.positive_ratio(ratio_at_end, intervals.positive_ratio(start_of_other, start))
 
-        numbers = intervals.resampled(growth, intervals.paired_means(*((row, metric) for row in ends)))
-        return ends, bounded("the ratio grows by the factor", numbers, 1.0, "above")
+        numbers = intervals.resampled(growth, intervals.paired_means(*((row, metric) for row in (*first, *other))))
+        return bounded("the ratio grows by the factor", numbers, 1.0, "above")
 
 
 def _crossing(grid: np.ndarray, excess: np.ndarray) -> np.ndarray:
