@@ -22,7 +22,7 @@ from dpbench.report.release_price import HEADING
 from dpbench.report.statistics.paired import Comparison
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns, is_control
-from dpbench.report.text_table import MISSING, TextTable, shown
+from dpbench.report.text_table import MISSING, TextTable, entry_text
 from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, health_sentences, warnings
 from dpbench.report.wording import group_by, listed, number, p_value_text, plural
 
@@ -39,6 +39,8 @@ MAX_ROWS = 40
 """Rows that any other table shows."""
 MAX_SENTENCES = 60
 """With more problems and values of ε than this, the page has no sentence for each of them."""
+MAX_TITLE_NAMES = 4
+"""The page's title counts mechanisms, models or datasets if there are more."""
 FIGURE_SCALE = 0.6
 """Width of a figure on the page in pixels of its file: below 1, so that it is sharp on a fine screen."""
 SECTIONS = {
@@ -78,7 +80,7 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[C
         remarks=health_sentences(done),
         facts=_facts(done),
         names=sorted(path.name for path in folder.iterdir() if path.name != REPORT_FILE),
-        shown=shown,
+        entry_text=entry_text,
     )
     return text
 
@@ -88,7 +90,8 @@ def page_title(sweep: SweepRecord) -> str:
     if sweep.preset is not None:
         return sweep.preset.title + (", changed" if sweep.changed else "")
     names = {kind: dict.fromkeys(cell.params[kind] for cell in sweep.cells) for kind in ("mechanism", "model", "dataset")}
-    return " · ".join(", ".join(some) if len(some) <= 4 else plural(len(some), kind) for kind, some in names.items())
+    texts = [plural(len(values), kind) if len(values) > MAX_TITLE_NAMES else ", ".join(values) for kind, values in names.items()]
+    return " · ".join(texts)
 
 
 def _board(board: Board) -> dict[str, Any]:

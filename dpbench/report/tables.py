@@ -62,15 +62,15 @@ def comparisons(boards: Sequence[Board]) -> TextTable:
             *_problem(board),
             place.cell.primary,
             place.accounted,
-            *(label(found.first), label(found.second), found.repeats),
-            *(found.shift, _finite(found.low), _finite(found.high), found.corrected),
-            "yes" if found.separated else "no",
-            found.fewest,
-            found.more_repeats if found.repeats >= found.fewest else None,
+            *(label(result.first), label(result.second), result.repeats),
+            *(result.shift, _finite(result.low), _finite(result.high), result.corrected),
+            "yes" if result.separated else "no",
+            result.fewest,
+            result.more_repeats if result.repeats >= result.fewest else None,
         )
         for board in boards
         for place in board.places
-        if (found := place.comparison) is not None
+        if (result := place.comparison) is not None
     )
     return TextTable("comparisons", "How much worse than the best at the same accounted epsilon", header, rows)
 

@@ -52,11 +52,11 @@ class TextTable:
         """Return a ``tabular`` that needs no package."""
         columns = "".join("r" if self.numeric(column) else "l" for column in range(len(self.header)))
         lines = [f"% {' '.join(self.title.split())}", rf"\begin{{tabular}}{{{columns}}}", r"\hline"]
-        lines += [_latex_row(self.header), r"\hline", *(_latex_row([shown(entry) for entry in row]) for row in self.rows)]
+        lines += [_latex_row(self.header), r"\hline", *(_latex_row([entry_text(entry) for entry in row]) for row in self.rows)]
         return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
-def shown(entry: Entry) -> str:
+def entry_text(entry: Entry) -> str:
     """Return an entry as a reader sees it: a number to four digits."""
     if entry is None:
         return MISSING

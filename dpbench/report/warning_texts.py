@@ -20,18 +20,18 @@ MIN_CLIPPED_SHARE = 0.01
 
 def warnings(sweep: SweepRecord) -> list[tuple[str, str]]:
     """Return a title and a sentence for everything that changes the meaning of every number."""
-    found = []
+    texts = []
     if sweep.changed:
         settings = listed((f"`{override}`" for override in sweep.changed), most=100)
         text = f"The preset was changed on the command line: {settings}. These are not the numbers that its paper shows."
-        found.append(("Not the paper's figure", text))
+        texts.append(("Not the paper's figure", text))
     if sweep.synthetic:
         names = listed(cell.params["dataset"] for cell in sweep.done if cell.synthetic)
-        found.append(("SYNTHETIC data", f"The rows of {names} were generated: no number about them is about people."))
+        texts.append(("SYNTHETIC data", f"The rows of {names} were generated: no number about them is about people."))
     if sweep.quick:
         text = "quick=true shrank this sweep to few repeats, which prove nothing. Run it again without."
-        found.append(("A first look", text))
-    return found
+        texts.append(("A first look", text))
+    return texts
 
 
 def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:

@@ -16,6 +16,7 @@ from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import catalog
 from dpbench.report.figures.catalog import CaptionedFigure
+from dpbench.report.html_page import page_title
 
 
 def test_the_page_needs_nothing_but_itself(sweep: SweepRecord, tmp_path: Path) -> None:
@@ -151,3 +152,8 @@ def test_up_to_twelve_sentences_are_unfolded(tmp_path: Path, undrawn: None, prob
     cells = [make_cell(params={"dataset": f"d{number}"}) for number in range(problems)]
     (details,) = page_of(make_sweep(cells), tmp_path).all("details")
     assert ("open" in details) == opened
+
+
+@pytest.mark.parametrize(("mechanisms", "title"), [(4, "m0, m1, m2, m3 · linear · wine"), (5, "5 mechanisms · linear · wine")])
+def test_up_to_four_mechanisms_are_in_the_title(mechanisms: int, title: str) -> None:
+    assert page_title(make_sweep([make_cell(f"m{number}") for number in range(mechanisms)])) == title

@@ -112,9 +112,9 @@ def _captioned(
 def _lines_figure(
     data: FigureData, name: str, title: str, text: str, panels: Sequence[Panel], **options: Any
 ) -> CaptionedFigure | None:
-    shown = panels[:MAX_PANELS]
-    figure = draw_lines(data, shown, title, **options) if shown else None
-    return _captioned(data, name, title, text, [cell for panel in shown for cell in panel.cells], figure, panels=len(panels))
+    visible = panels[:MAX_PANELS]
+    figure = draw_lines(data, visible, title, **options) if visible else None
+    return _captioned(data, name, title, text, [cell for panel in visible for cell in panel.cells], figure, panels=len(panels))
 
 
 def error_figure(data: FigureData) -> CaptionedFigure | None:

@@ -124,10 +124,10 @@ def _draw_curve(axes: Axes, points: Sequence[Point], x: Sequence[float], look: C
         axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3)
     # hollow marks are larger and below, so that they show as a rim around filled ones
     for ranked, face, size, order in ((True, look.colour, 5.0, 4.5), (False, "white", 6.5, 4.0)):
-        some = [index for index, point in enumerate(points) if point.cell.ranked is ranked]
+        members = [index for index, point in enumerate(points) if point.cell.ranked is ranked]
         marks: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markerfacecolor": face, "markersize": size}
-        if some:
-            axes.plot([x[index] for index in some], [y[index] for index in some], linestyle="", zorder=order, **marks)
+        if members:
+            axes.plot([x[index] for index in members], [y[index] for index in members], linestyle="", zorder=order, **marks)
     if all(map(math.isnan, low)):
         return
     if joined and len(x) > 1 and all(left < right for left, right in pairwise(x)):

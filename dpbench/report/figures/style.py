@@ -251,18 +251,18 @@ def _round_numbers(low: float, high: float) -> list[float]:
 def ticks(axes: Axes, which: Which, values: Sequence[float], labels: Sequence[str] | None = None) -> None:
     """Label these values of an axis; on the horizontal one only those whose labels neither touch nor leave the figure."""
     names = labels or [f"{value:g}" for value in values]
-    kept = list(range(len(values)))
+    labelled = list(range(len(values)))
     if which == "x" and values:
         width = _inches(axes)[0] - LEFT - RIGHT
         places = [width * inside(axes, value, None)[0] for value in values]
         halves = [len(name) / 2 * CHARACTER_WIDTH for name in names]
-        fitting = [index for index in kept if places[index] + halves[index] <= width + RIGHT] or kept
-        kept = fitting[:1]
+        fitting = [index for index in labelled if places[index] + halves[index] <= width + RIGHT] or labelled
+        labelled = fitting[:1]
         for index in fitting[1:]:
-            if places[index] - places[kept[-1]] > halves[index] + halves[kept[-1]] + 0.05:
-                kept.append(index)
+            if places[index] - places[labelled[-1]] > halves[index] + halves[labelled[-1]] + 0.05:
+                labelled.append(index)
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_ticks([values[index] for index in kept], labels=[names[index] for index in kept])
+    axis.set_ticks([values[index] for index in labelled], labels=[names[index] for index in labelled])
     axis.set_minor_locator(NullLocator())
 
 

@@ -50,7 +50,7 @@ def ranks(cells: Sequence[CellRecord]) -> Ranking | None:
     if len(names) < 2:
         return None
     by_dataset = group_by((block for block in blocks if block[1].keys() >= names), lambda block: block[0])
-    table = np.array([np.mean([_ranks(errors, names) for _, errors in found], axis=0) for found in by_dataset.values()])
+    table = np.array([np.mean([_ranks(errors, names) for _, errors in same], axis=0) for same in by_dataset.values()])
     order = sorted(zip(table.mean(axis=0).tolist(), sorted(names), strict=True))
     critical = critical_difference(len(names), len(table))
     return Ranking(

@@ -114,3 +114,10 @@ def test_up_to_fourteen_points_are_annotated_and_else_the_ends(points: int, all_
     texts = [text.get_text() for text in drawn(cells)["time_vs_error"].figure.axes[0].texts]
     assert (len(texts) > 2) == all_of_them, "those that would cover another are omitted"
     assert {"1", f"{points - 1}"} <= set(texts)
+
+
+@pytest.mark.parametrize(("second", "texts"), [(1.02, {"1"}), (4.0, {"1", "2"})])
+def test_a_text_that_would_cover_another_is_omitted(second: float, texts: set[str]) -> None:
+    cells = [figure_cell("fm", 0.5, epsilon, metrics={"time/fit_seconds": time}) for epsilon, time in ((1.0, 1.0), (2.0, second))]
+    cells.append(figure_cell("dpba", 0.9, tags=PUBLIC, metrics={"time/fit_seconds": 16.0}))
+    assert {text.get_text() for text in drawn(cells)["time_vs_error"].figure.axes[0].texts} == texts
