@@ -25,15 +25,9 @@ if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES expo
     from dpbench.releases.release_file import load_release as load_release
     from dpbench.sweeps.python_api import sweep as sweep
 
-_HOMES = {
-    "Attack": "dpbench.contracts.attack",
-    "Dataset": "dpbench.contracts.dataset",
-    "Fit": "dpbench.contracts.fit",
-    "Mechanism": "dpbench.contracts.mechanism",
-    "Metric": "dpbench.contracts.metric",
-    "Model": "dpbench.contracts.model",
+_CONTRACTS = ("Attack", "Dataset", "Fit", "Mechanism", "Metric", "Model", "Paper")
+_HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
     "OneRunMechanism": "dpbench.contracts.mechanism",
-    "Paper": "dpbench.contracts.paper",
     "hookimpl": "dpbench.contracts.hooks",
     "load_release": "dpbench.releases.release_file",
     "option": "dpbench.base.options",

@@ -1,7 +1,8 @@
-"""The two errors that users see, and the sentences about names that are unknown or badly spelled."""
+"""The two errors that users see, how others become refusals, and the sentences about names that are unknown or badly spelled."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,6 +13,15 @@ class Refused(Exception):
 
 class Unfinished(Exception):
     """Something ran and could not be finished: one sentence, exit code 1."""
+
+
+@contextmanager
+def refuse_on(errors: type[Exception] | tuple[type[Exception], ...], sentence: str) -> Iterator[None]:
+    """Replace errors of a library by a refusal; their own messages, which may quote private values, are lost."""
+    try:
+        yield
+    except errors:
+        raise Refused(sentence) from None
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> Refused:

@@ -6,12 +6,12 @@ option, which values are allowed, which value came.
 """
 
 import dataclasses
-import math
 import sys
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, isinf
 from typing import Any, Literal
 
 from dpbench.base.errors import Refused, check_known
@@ -23,8 +23,8 @@ _REJECTED = object()
 class Limits:
     """The interval that a number must lie in; an open end excludes the limit itself."""
 
-    low: float = -math.inf
-    high: float = math.inf
+    low: float = -inf
+    high: float = inf
     open_low: bool = False
     open_high: bool = False
 
@@ -35,19 +35,13 @@ class Limits:
         return above and below
 
     def __str__(self) -> str:
-        left = "(" if self.open_low or math.isinf(self.low) else "["
-        right = ")" if self.open_high or math.isinf(self.high) else "]"
+        left = "(" if self.open_low or isinf(self.low) else "["
+        right = ")" if self.open_high or isinf(self.high) else "]"
         return f"{left}{self.low:g}, {self.high:g}{right}"
 
 
 def option(
-    default: Any,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    open_low: bool = False,
-    open_high: bool = False,
-    help: str = "",
+    default: Any, *, low: float = -inf, high: float = inf, open_low: bool = False, open_high: bool = False, help: str = ""
 ) -> Any:
     """Return a dataclass field with a default, limits for its numbers, and one line of help."""
     metadata = {"limits": Limits(low, high, open_low, open_high), "help": help}

@@ -14,7 +14,7 @@ from dpbench.audit.settings import AuditSettings
 from dpbench.base.options import check_options, option
 from dpbench.data.splits import Splits
 from dpbench.privacy import secure_noise
-from dpbench.registry.build import build
+from dpbench.registry.lookup import build
 
 NO_AUDIT = AuditSettings("none")
 

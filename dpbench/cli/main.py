@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
 
 import click
 
@@ -38,14 +36,13 @@ def run(arguments: Sequence[str]) -> int:
 def subcommands() -> dict[str, str]:
     """The names of the subcommands, with the first line of their modules' docstrings."""
     names = [module.name for module in pkgutil.iter_modules(dpbench.cli.__path__) if module.name != "main"]
-    return {name: _first_line(f"dpbench.cli.{name}") for name in sorted(names) if not name.startswith("_")}
+    return {name: _first_line(name) for name in sorted(names) if not name.startswith("_")}
 
 
-def _first_line(module: str) -> str:
+def _first_line(name: str) -> str:
     """The first line of a module's docstring, read without importing it."""
-    spec = find_spec(module)
-    source = spec.loader.get_source(module) if spec and spec.loader and hasattr(spec.loader, "get_source") else ""
-    line = (ast.get_docstring(ast.parse(source or "")) or "").split("\n")[0]
+    source = pkgutil.get_data("dpbench.cli", f"{name}.py") or b""
+    line = (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
     return re.sub(r"^``[^`]*``: (.)", lambda start: start[1].upper(), line)  # the command's name stands beside it already
 
 
@@ -57,8 +54,7 @@ class _Subcommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         check_known("subcommand", [cmd_name], subcommands())
-        command: Any = import_module(f"dpbench.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)
+        command: click.Command = import_module(f"dpbench.cli.{cmd_name}").command
         return command
 
     def get_help(self, ctx: click.Context) -> str:

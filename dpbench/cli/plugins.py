@@ -63,25 +63,20 @@ def _origin(entry: dict[str, Any]) -> str:
 
 def _plain(entry: Registration) -> dict[str, Any]:
     options = options_of(entry.offer) if entry.offer is not None and entry.kind in KINDS else ()
-    reason = entry.reason or _paper_fault(entry)
+    reason = entry.reason
+    if entry.kind == "paper" and not reason:
+        from dpbench.experiments.claims import paper_fault
+
+        reason = paper_fault(entry.offer)  # of its files, which the registry does not read
     return {
         "kind": entry.kind,
         "name": entry.name,
         "plugin": entry.plugin.name,
         "distribution": entry.plugin.distribution,
         "version": entry.plugin.version,
-        "summary": entry.summary,
-        "guarantee": entry.guarantee,
+        "summary": entry.offer.summary() if entry.offer is not None else "",
+        "guarantee": getattr(entry.offer, "guarantee", ""),
         "health": "broken" if reason and entry.health == "ok" else entry.health,
         "reason": reason,
         "options": [{"name": opt.name, "allowed": opt.allowed, "default": opt.default, "help": opt.help} for opt in options],
     }
-
-
-def _paper_fault(entry: Registration) -> str:
-    """Return what is wrong with the files of a paper, which the registry does not read."""
-    if entry.kind != "paper":
-        return ""
-    from dpbench.experiments.claims import paper_fault
-
-    return paper_fault(entry.offer)

@@ -53,10 +53,6 @@ class ColumnProfile:
             self.whole &= bool((values == np.round(values)).all())
 
     @property
-    def empty(self) -> bool:
-        return self.missing == self.rows
-
-    @property
     def constant(self) -> bool:
         return self.low == self.high if self.numeric else len(self.texts) == 1
 
@@ -81,7 +77,7 @@ def profile_columns(file: File, names: Sequence[str], nulls: Iterable[str] = NUL
 def draft_bounds(file: File, delimiter: str = ",", nulls: Sequence[str] | None = None) -> str:
     """Return the text of a bounds file, to be edited: ranges are rounded outwards, levels are those that occur."""
     profiles = profile_columns(file, file.names, NULLS if nulls is None else nulls)
-    numeric = [name for name, profile in profiles.items() if profile.numeric and not profile.empty and not profile.constant]
+    numeric = [name for name, profile in profiles.items() if profile.numeric and profile.low < profile.high]
     lines = [f"target: {_yaml(numeric[-1])}  # a guess: the last numeric column" if numeric else "target:"]
     lines += [f"delimiter: {json.dumps(delimiter)}"] if delimiter != "," else []
     lines += [f"nulls: {_yaml_list(nulls)}"] if nulls is not None else []
@@ -98,7 +94,7 @@ def round_outwards(low: float, high: float) -> tuple[float, float]:
 
 def _draft_column(profile: ColumnProfile) -> str:
     missing = f"  # {profile.missing} of {profile.rows} values are missing" if profile.missing else ""
-    if profile.empty:
+    if profile.missing == profile.rows:
         return "ignore  # no value at all"
     if profile.constant:
         return "ignore  # the same value in every row"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dpbench.base.errors import Refused, check_known
+from dpbench.base.errors import Refused, check_known, refuse_on
 from dpbench.data.table import Column
 from dpbench.files.values import ColumnFormat
 
@@ -66,13 +66,12 @@ def read_bounds(path: str) -> Bounds:
     """Read a bounds file, or refuse it in one sentence."""
     import yaml
 
-    try:
+    with (
+        refuse_on(OSError, f"There is no bounds file {path!r}. `python -m dpbench data describe` drafts one."),
+        refuse_on((yaml.YAMLError, UnicodeDecodeError), f"The bounds file {path!r} must be YAML. Got something else."),
+    ):
         # texts only: to YAML `no` is false, 1e5 a text and 012 ten, and a level may be any of them
         content = yaml.load(Path(path).expanduser().read_text(encoding="utf-8"), yaml.BaseLoader)
-    except OSError:
-        raise Refused(f"There is no bounds file {path!r}. `python -m dpbench data describe` drafts one.") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise Refused(f"The bounds file {path!r} must be YAML. Got something else.") from None
     if not isinstance(content, Mapping) or not isinstance(content.get("columns"), Mapping):
         raise Refused(f"The bounds file {path!r} must have a key 'columns' that holds a mapping.")
     check_known(f"key of the bounds file {path!r}", content, FILE_KEYS)
@@ -115,10 +114,8 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
 
 
 def _parse_number(value: Any, what: str, owner: str) -> float:
-    try:
+    with refuse_on((TypeError, ValueError), f"The {what} in {owner} must be numbers. Got {value!r} instead."):
         return float(value)
-    except (TypeError, ValueError):
-        raise Refused(f"The {what} in {owner} must be numbers. Got {value!r} instead.") from None
 
 
 def _parse_list(value: Any, what: str, owner: str) -> tuple[str, ...]:

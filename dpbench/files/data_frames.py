@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Refused, refuse_on
 
 PREFIX = "frame:"
 FOLDER_VARIABLE = "DPBENCH_FRAMES"
@@ -29,17 +29,19 @@ def store_frame(frame: Any) -> str:
     import pyarrow
     from pyarrow import parquet
 
-    try:
+    sentence = "The table must have columns of numbers or texts only, each of one type. Got something else."
+    with refuse_on((pyarrow.ArrowException, TypeError, ValueError), sentence):
         if isinstance(frame, pyarrow.Table):
             table = frame
         elif hasattr(frame, "to_arrow"):
             table = frame.to_arrow()
         else:
             table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    except (pyarrow.ArrowException, TypeError, ValueError):  # their messages quote values
-        raise Refused("The table must have columns of numbers or texts only, each of one type. Got something else.") from None
-    table = table.replace_schema_metadata(None)
-    name = hashlib.sha256(_bytes(table)).hexdigest()[:32]
+    table = table.replace_schema_metadata(None).combine_chunks()  # equal tables give equal bytes in Arrow's own format
+    content = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(content, table.schema) as writer:
+        writer.write_table(table)
+    name = hashlib.sha256(content.getvalue()).hexdigest()[:32]
     path = _folder() / f"{name}.parquet"
     if not path.exists():
         parquet.write_table(table, path)
@@ -68,13 +70,3 @@ def _folder() -> Path:
         os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="dpbench-")  # readable by its owner only
         atexit.register(remove_frames)
     return Path(os.environ[FOLDER_VARIABLE])
-
-
-def _bytes(table: Any) -> bytes:
-    """Return the table's content in Arrow's own format, chunks joined, so that equal tables have equal bytes."""
-    import pyarrow
-
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return bytes(sink.getvalue())

@@ -7,7 +7,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Refused, refuse_on
 
 LAYOUT_VERSION = "1"
 """Increase this number when the layout of the cache folder changes."""
@@ -39,11 +39,9 @@ def sha256(path: Path) -> str:
 def user_file_checksum(path: str) -> str:
     """Return the checksum of a user's file, computed again only if its date or size has changed."""
     file = Path(path).expanduser()
-    try:
+    with refuse_on(OSError, f"There is no file {path!r}."):
         status = file.stat()
         return _cached_checksum(file, status.st_mtime_ns, status.st_size)
-    except OSError:
-        raise Refused(f"There is no file {path!r}.") from None
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpbench.base.errors import Refused, check_known
+from dpbench.base.errors import Refused, check_known, refuse_on
 from dpbench.files.values import NULLS, ColumnChunk, ColumnFormat, is_number
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -123,13 +123,7 @@ class Csv(File):
         )
         convert = reader.ConvertOptions(include_columns=list(names), column_types=types, strings_can_be_null=False)
         with self._readable(), self._open_stream() as stream:
-            try:
-                batches = reader.open_csv(stream, read, parse, convert)
-            except pyarrow.ArrowInvalid as error:
-                if "Empty CSV" in str(error) or "Could not skip" in str(error):  # the file has a header only
-                    return
-                raise
-            for batch in batches:
+            for batch in reader.open_csv(stream, read, parse, convert):
                 if broken:
                     break
                 yield batch
@@ -150,6 +144,8 @@ class Csv(File):
         except UnicodeEncodeError:
             raise Refused(f"{self.label} must be text in UTF-8. Its first row is not.") from None
         except pyarrow.ArrowInvalid as error:
+            if "Empty CSV" in str(error) or "Could not skip" in str(error):  # the file has a header only
+                return
             row = re.search(r"Row #(\d+)", str(error))
             where = f"Row {int(row[1]) - 1} is not." if row else "Got something else."
             raise Refused(f"{self.label} must be a table in UTF-8 text, one line per row. {where}") from None
@@ -178,8 +174,6 @@ class Parquet(File):
         import pyarrow
         from pyarrow import parquet
 
-        try:
-            with parquet.ParquetFile(self._path) as file:
-                yield file
-        except (pyarrow.ArrowException, OSError):
-            raise Refused(f"{self.label} is not a whole Parquet file.") from None
+        sentence = f"{self.label} is not a whole Parquet file."
+        with refuse_on((pyarrow.ArrowException, OSError), sentence), parquet.ParquetFile(self._path) as file:
+            yield file

@@ -3,13 +3,14 @@
 Errors name the column and the row, never the value.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Refused, refuse_on
 
 NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 """Texts that stand for a missing value by default; the empty text always does."""
@@ -92,12 +93,9 @@ class ColumnChunk:
         import pyarrow
         from pyarrow import compute
 
-        try:
+        sentence = f"The column {self.name!r} of {self.label} must hold numbers or texts. Got the type {self.array.type} instead."
+        with refuse_on((pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError), sentence):
             array = compute.utf8_trim_whitespace(self.array.cast(pyarrow.large_string()))
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
-            raise Refused(
-                f"The column {self.name!r} of {self.label} must hold numbers or texts. Got the type {self.array.type} instead."
-            ) from None
         missing = compute.is_in(array, value_set=pyarrow.array(sorted({"", *self.nulls}), array.type))
         return compute.if_else(missing, pyarrow.scalar(None, array.type), array)
 
@@ -123,12 +121,11 @@ def _first_unreadable(texts: Any) -> int:
     """Return the position of the first text that is not a number, by bisection."""
     import pyarrow
 
-    low, high = 0, len(texts)
-    while high - low > 1:
-        middle = (low + high) // 2
+    def occurs_until(position: int) -> bool:
         try:
-            texts[low:middle].cast(pyarrow.float64())
-            low = middle
+            texts[: position + 1].cast(pyarrow.float64())
         except pyarrow.ArrowInvalid:
-            high = middle
-    return low
+            return True
+        return False
+
+    return bisect_left(range(len(texts)), True, key=occurs_until)

@@ -35,16 +35,6 @@ class Registration:
         return self.plugin.distribution
 
     @property
-    def summary(self) -> str:
-        """One line for listings."""
-        return self.offer.summary() if self.offer is not None else ""
-
-    @property
-    def guarantee(self) -> str:
-        """The guarantee of a mechanism, in a few words."""
-        return getattr(self.offer, "guarantee", "")
-
-    @property
     def complaint(self) -> str:
         """The sentence for a user who needs what cannot be used."""
         if self.health == "conflict":

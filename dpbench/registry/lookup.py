@@ -5,8 +5,7 @@ distributions, separated by commas), and ``DPBENCH_STRICT_PLUGINS=1`` raises an 
 """
 
 import os
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -84,14 +83,20 @@ def registry() -> Registry:
     return Registry(tuple(entries), tuple(plugin.short_name for plugin in disabled))
 
 
+def build(kind: str, config: Mapping[str, Any]) -> Any:
+    """Return the component that a section of the configuration names, with its options."""
+    options = {key: value for key, value in config.items() if key != "name"}
+    return registry().get(kind, config["name"]).build(options)
+
+
 def _mark_conflicts(entries: list[Registration]) -> list[Registration]:
     """Make offers of the same kind and name unusable; the reason names all of them."""
-    count = Counter((entry.kind, entry.name) for entry in entries if entry.health == "ok")
 
     def marked(entry: Registration) -> Registration:
-        if entry.health != "ok" or count[entry.kind, entry.name] == 1:
+        same = (other for other in entries if (other.kind, other.name) == (entry.kind, entry.name))
+        rivals = [other for other in same if entry.health == other.health == "ok"]
+        if len(rivals) < 2:
             return entry
-        rivals = [other for other in entries if other.health == "ok" and (other.kind, other.name) == (entry.kind, entry.name)]
         owners = " and ".join(f"{rival.plugin.origin} (plugin {rival.plugin.name})" for rival in rivals)
         reason = (
             f"The {entry.kind} {entry.name!r} is offered more than once, by {owners}. "

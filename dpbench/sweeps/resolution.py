@@ -16,9 +16,8 @@ from dpbench.contracts.kinds import KINDS
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.splits import Splits
-from dpbench.registry.build import build
 from dpbench.registry.code_digest import source_digest
-from dpbench.registry.lookup import registry
+from dpbench.registry.lookup import build, registry
 from dpbench.sweeps.grid import GridPoint
 
 PARAM_SETTINGS = ("seed", "budget", "accounting", "noise")

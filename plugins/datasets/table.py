@@ -147,7 +147,7 @@ class UserTable(Dataset):
         file.check_columns([*used, target, *levels])
         columns: dict[str, ColumnDeclaration] = {}
         for name, profile in profile_columns(file, [name for name in file.names if name in used], nulls).items():
-            if profile.empty:
+            if profile.missing == profile.rows:
                 raise _all_missing(file, name)
             if profile.constant:
                 raise _constant(file, name)

@@ -8,7 +8,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.registry.discovery import Registration
-from dpbench.registry.lookup import BrokenPlugin, Registry, registry
+from dpbench.registry.lookup import BrokenPlugin, Registry, build, registry
 
 
 def test_an_installed_component_is_found_by_kind_and_name(
@@ -17,7 +17,7 @@ def test_an_installed_component_is_found_by_kind_and_name(
     install("stranger", "2.5", nice=good)
     one = entry("stranger")
     assert (one.kind, one.name, one.plugin.name, one.plugin.version) == ("mechanism", "good", "nice", "2.5")
-    assert (one.summary, one.guarantee, one.health, one.reason) == ("Does what it should.", "ε-DP", "ok", "")
+    assert (one.offer.summary(), one.offer.guarantee, one.health, one.reason) == ("Does what it should.", "ε-DP", "ok", "")
     assert registry().get("mechanism", "good") is one.offer
     assert "good" in registry().names("mechanism")
     assert "good" not in registry().names("model")
@@ -83,3 +83,16 @@ def test_the_version_of_a_class_from_nowhere_is_a_mistake() -> None:
 def test_a_checkout_that_was_never_installed_is_told_so() -> None:
     with pytest.raises(Refused, match=r"`pip install -e \.` in a checkout"):
         Registry(()).get("mechanism", "fm")
+
+
+def test_a_section_names_a_component_and_its_options(install: Callable[..., None], good: str) -> None:
+    install("stranger", nice=good)
+    component = build("mechanism", {"name": "good", "shrink": 0.25})
+    assert (component.name, component.options()) == ("good", {"shrink": 0.25})
+    assert build("mechanism", {"name": "good"}).shrink == 0.5
+
+
+def test_an_option_that_the_component_does_not_have_is_refused(install: Callable[..., None], good: str) -> None:
+    install("stranger", nice=good)
+    with pytest.raises(Refused, match=r"no option of good named 'shrnk'\. Did you mean shrink"):
+        build("mechanism", {"name": "good", "shrnk": 1})
