@@ -69,17 +69,16 @@ def preset_figure(sweep: SweepRecord) -> CaptionedFigure | None:
         return _lines_figure(data, "figure", title, f"{caption}; {_point_text(data, panels[0])}.", panels) if panels else None
     figure = (draw_boxes if data.spec.form == "boxes" else draw_roc)(data, title)
     form = "box plots" if data.spec.form == "boxes" else f"{data.spec.statistic} curves"
-    return _captioned(
-        data, "figure", title, f"{caption}; {form} of the {runs_text(data.cells)} of each cell.", data.cells, figure
-    )
+    caption += f"; {form} of the {runs_text(data.cells)} of each cell."
+    return _captioned(data, "figure", title, caption, data.cells, figure)
 
 
 def _point_text(data: FigureData, panel: Panel) -> str:
     """Return what each point of a panel is."""
     if panel.metric in panel.cells[0].metrics:
         return "one number per cell"
-    bands = band_text(data).rstrip(".").lower()
-    return f"{data.spec.statistic} over the {runs_text(panel.cells)} of each cell" + (f", {bands}" if bands else "")
+    bands = f", bands: {band_text(data)}" if band_text(data) else ""
+    return f"{data.spec.statistic} over the {runs_text(panel.cells)} of each cell{bands}"
 
 
 def runs_text(cells: Sequence[CellRecord]) -> str:

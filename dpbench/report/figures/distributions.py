@@ -158,7 +158,7 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
         name = names[id(cells[0])]
         style.name_panel(axes, problem_title(cells[0], data.spec.panels), data.label(name))
     handles["guessing"] = Line2D([], [], label="guessing", **guessing)
-    band = BANDS["quantiles"] if data.spec.band == "quantiles" else ""
+    band = f"Bands: {BANDS['quantiles']}." if data.spec.band == "quantiles" else ""
     return style.finish(figure, legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))
 
 

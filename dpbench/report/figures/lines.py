@@ -26,7 +26,7 @@ MIN_MARK_DISTANCE = 0.01
 """Marks closer to each other than this share of the axis look like one."""
 MIN_TEXT_DISTANCE = (0.07, 0.05)
 """Annotations closer than these shares of the axes would overlap."""
-BANDS = {"quantiles": "Bands: 20-80 % of the runs.", "confidence": "Bands: 95 % interval of the mean.", None: ""}
+BANDS = {"quantiles": "20-80 % of the runs", "confidence": "95 % interval of the mean"}
 
 
 def draw_lines(
@@ -45,13 +45,14 @@ def draw_lines(
     for axes, panel in zip(grid, panels, strict=True):
         remarks |= dict.fromkeys(_draw_panel(data, axes, panel, handles, annotated=annotated, joined=joined))
     cells = [cell for panel in panels for cell in panel.cells]
-    text = foot(cells, band_text(data) if explanation is None else explanation, *remarks)
+    bands = f"Bands: {band_text(data)}." if band_text(data) else ""
+    text = foot(cells, bands if explanation is None else explanation, *remarks)
     return style.finish(figure, legend(handles, data), title, text)
 
 
 def band_text(data: FigureData) -> str:
-    """Return what the shaded bands are."""
-    return "" if data.spec.statistic == "variance" else BANDS[data.spec.band]
+    """Return what the shaded bands are; an empty text if there are none."""
+    return BANDS[data.spec.band] if data.spec.band and data.spec.statistic != "variance" else ""
 
 
 def legend(handles: Mapping[str, Artist], data: FigureData) -> list[Artist]:
