@@ -148,5 +148,5 @@ def test_the_default_blocks_depend_on_the_data_alone() -> None:
     large = plan(grid_points(["dataset=gaussian", "dataset.n=200000", "dataset.d=2", "splits.repeats=50"]))
     repeats = [unit.repeats for unit in large.units()]
     assert sorted(repeat for block in repeats for repeat in block) == list(range(50))
-    rows = rows_of(large.to_run[0].cell).scaled(0).rows.n  # type: ignore[arg-type]
+    rows = rows_of(large.to_run[0].cell).scaled(0).rows.n
     assert max(map(len, repeats)) == plan_module.BLOCK_ROWS // rows

@@ -85,7 +85,7 @@ def _config_loader(folder: str | None) -> Iterator[ConfigLoader]:
 
 
 def _add_folder(loader: ConfigLoader, folder: str) -> None:
-    """Search a user's own folder first."""
+    """Search a user's own folder after dpbench's, where Hydra's own --config-dir puts it."""
     path = Path(folder).expanduser().resolve()
     if not path.is_dir():
         raise Refused(f"The option --config-dir must be a folder. Got {folder!r} instead.")

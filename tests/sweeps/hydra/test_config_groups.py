@@ -1,0 +1,21 @@
+"""Components and presets are choices of Hydra's groups."""
+
+from __future__ import annotations
+
+from hydra.core.config_store import ConfigStore
+
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.hydra.config_groups import register
+
+
+def test_every_component_is_a_choice_with_the_defaults_of_its_options() -> None:
+    register()
+    store = ConfigStore.instance()
+    for kind in ("mechanism", "model", "dataset", "attack"):
+        assert {f"{name}.yaml" for name in registry().names(kind)} <= set(store.list(kind))
+    assert store.load("dataset/wine.yaml").node.color == "white"
+
+
+def test_every_preset_is_an_experiment() -> None:
+    register()
+    assert "fig9.yaml" in ConfigStore.instance().list("experiment/zhang2012")
