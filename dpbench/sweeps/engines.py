@@ -1,4 +1,4 @@
-"""Engines: where work units run. One loop over ``concurrent.futures``; an engine says how it starts and how a worker dies."""
+"""Engines: where work units run. One loop over ``concurrent.futures``; an engine defines how workers start and die."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ from dpbench.base.errors import Refused, unknown
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
-ATTEMPTS = 2
+MAX_ATTEMPTS = 2
+"""A unit whose worker died this often is given up."""
+WORTH_STARTING = 4.0
+"""Seconds of work from which processes pay: starting them and loading the data in each takes about a second."""
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """A worker died while it ran this unit, or the unit could not be sent or answered."""
+    """A worker died while it ran this unit, or the unit or its result could not be sent."""
 
     reason: str
 
 
 class Engine:
-    """Where units run: in this process, unless a subclass says otherwise."""
+    """Runs units in this process. Subclasses run them elsewhere."""
 
     slots = 1
-    """Units in flight: what bounds memory, and what one death can touch."""
+    """The number of units in flight. It bounds memory, and how many units one death affects."""
     reopens = False
-    """Whether a new executor is needed after a death."""
+    """Whether a death makes the executor unusable."""
 
     def open(self) -> Executor:
         return _Inline()
 
     def died(self, error: BaseException) -> bool:
-        """Whether this error means that a worker died, and not that the unit failed."""
+        """Return whether this error means that a worker died, and not that the unit failed."""
         return False
 
     def close(self, executor: Executor, interrupted: bool) -> None:
@@ -49,7 +52,7 @@ class Engine:
 
 
 class Local(Engine):
-    """Processes on this machine, each with one BLAS thread."""
+    """Runs units in processes on this machine, each with one BLAS thread."""
 
     reopens = True
 
@@ -70,7 +73,7 @@ class Local(Engine):
 
 
 def engine_named(name: str, workers: Any, seconds: float) -> Engine:
-    """The engine of a configuration; ``seconds`` is what the whole work is expected to take on one core."""
+    """Return the engine of a configuration; ``seconds`` is the estimated time of the whole work on one core."""
     cores = _cores()
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 1024):
         raise Refused(f"The 'engine.workers' key must be an int in the range [1, 1024] or null. Got {workers!r} instead.")
@@ -84,15 +87,11 @@ def engine_named(name: str, workers: Any, seconds: float) -> Engine:
     return engines[name]()
 
 
-WORTH_STARTING = 4.0
-"""Starting processes and loading the data in each costs about a second: below this much work it does not pay."""
-
-
 def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -> Iterator[tuple[Unit, Result | WorkerDied]]:
-    """Every unit with its result, as they come. A dead worker costs its own unit only.
+    """Yield every unit with its result, in the order in which they finish. A dead worker costs only its own unit.
 
-    When a worker dies, nobody knows whose fault it was: the units in flight are run again one at a time, and the one that
-    kills its worker alone is given up.
+    When a worker dies, any unit in flight may be the cause: they run again one at a time, and a unit whose worker dies
+    while it runs alone is given up.
     """
     waiting = deque((unit, 1) for unit in units)
     suspects: deque[tuple[Unit, int]] = deque()
@@ -120,7 +119,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
                     yield unit, future.result()
                 elif not engine.died(failure):
                     yield unit, WorkerDied(f"{type(failure).__name__}: {failure}")
-                elif attempt >= ATTEMPTS:
+                elif attempt >= MAX_ATTEMPTS:
                     broken = True
                     yield unit, WorkerDied("the worker process died while it ran this cell, twice")
                 else:
@@ -137,28 +136,28 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
 
 
 class _Pool(ProcessPoolExecutor):
-    """Processes that know nothing of the caller's program, and that can be stopped without touching anybody else's."""
+    """Processes that do not import the caller's program, and that can be stopped without touching other processes."""
 
     def __init__(self, workers: int) -> None:
-        # spawned, not forked: a fork copies the threads' locks, and nothing else is the same on every system
+        # spawned, not forked: a fork copies locks that other threads hold, and only spawning works on every system
         super().__init__(workers, multiprocessing.get_context("spawn"), _prepare_worker)
-        self._own: set[multiprocessing.process.BaseProcess] = set()
+        self._workers_started: set[multiprocessing.process.BaseProcess] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         before = set(multiprocessing.active_children())
         with _without_main():
             future = super().submit(fn, *args, **kwargs)
-        self._own |= set(multiprocessing.active_children()) - before
+        self._workers_started |= set(multiprocessing.active_children()) - before
         return future
 
     def terminate(self) -> None:
-        for process in self._own:
+        for process in self._workers_started:
             process.terminate()
 
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Processes that start now do not import the caller's main module: a script without a guard would begin its sweep anew."""
+    """Keep processes that start now from importing the caller's main module: a script without a guard would start its sweep again."""
     main = sys.modules["__main__"]
     file, spec = getattr(main, "__file__", None), main.__spec__
     main.__spec__ = None
@@ -173,19 +172,19 @@ def _without_main() -> Iterator[None]:
 
 
 class _Inline(Executor):
-    """Runs a call at once, in this process."""
+    """Runs each call at once, in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  handed to the caller, as any executor does
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the caller gets it from the future, as with any executor
             future.set_exception(error)
         return future
 
 
 def _prepare_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
 
@@ -193,5 +192,5 @@ def _prepare_worker() -> None:
 def _cores() -> int:
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # some systems do not have it
         return os.cpu_count() or 1

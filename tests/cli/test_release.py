@@ -1,0 +1,44 @@
+"""The subcommand ``release``: what must be said, and what it refuses before it fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpbench.__main__ import main
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+WINE = ("mechanism=fm", "dataset=wine", "epsilon=1")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (("dataset=wine", "epsilon=1", "out=m.json"), "must say its mechanism"),
+        (("mechanism=fm", "epsilon=1", "out=m.json"), "must say its dataset"),
+        (("mechanism=fm", "dataset=wine", "out=m.json"), "must say its epsilon"),
+        ((*WINE,), "needs a file to write"),
+        ((*WINE, "out=nowhere/m.json"), "does not exist"),
+        ((*WINE, "out=."), "is a folder"),
+        ((*WINE, "out=m.json", "seed=1"), "takes no seed"),
+        ((*WINE, "out=m.json", "noise=simulation"), "draws secure noise"),
+        ((*WINE, "out=m.json", "epsilon=1,2"), "gives several values"),
+        ((*WINE, "out=m.json", "overwrite=maybe"), "must be true or false"),
+        ((*WINE, "out=m.json", "attack=membership"), "There is no key of release named 'attack'"),
+    ],
+)
+def test_a_wrong_release_is_refused_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, overrides: tuple[str, ...], words: str
+) -> None:
+    assert main(["release", *overrides]) == 2
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_not_replaced(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text("precious")
+    assert main(["release", *WINE, "out=m.json"]) == 2
+    assert "overwrite=true replaces it" in capsys.readouterr().err
+    assert (tmp_path / "m.json").read_text() == "precious"

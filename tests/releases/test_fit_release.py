@@ -1,0 +1,37 @@
+"""What a release is refused for before anything is fitted, and how strong its promise is called."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpbench.base.errors import Refused
+from dpbench.releases import fit_release
+from dpbench.sweeps.hydra.composition import grid_points
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["dataset.sample_rate=0.5"], "dataset.sample_rate must be 1"),
+        (["mechanism=fm", "model=robust"], "fm does not fit robust"),
+    ],
+)
+def test_a_request_that_cannot_be_released_is_refused_before_the_fit(
+    monkeypatch: pytest.MonkeyPatch, overrides: list[str], words: str
+) -> None:
+    pytest.importorskip("opendp")
+    monkeypatch.setattr(fit_release, "_fitted", pytest.fail)
+    (point,) = grid_points(["dataset=wine", "epsilon=1", *overrides])
+    with pytest.raises(Refused, match=words):
+        fit_release.release(point.config)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [(0.5, "at most 1.65."), (1.0, "at most 2.72."), (1.1, "a weak promise"), (5.1, "promises next to nothing"), (800, "10^300")],
+)
+def test_the_statement_says_what_epsilon_means(epsilon: float, words: str) -> None:
+    assert words in fit_release._strength(epsilon)
+    assert math.isfinite(epsilon)
