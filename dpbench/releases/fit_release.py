@@ -22,8 +22,7 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Table
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.secure_noise import SecureCurator
-from dpbench.registry.build import build
-from dpbench.registry.lookup import registry
+from dpbench.registry.lookup import build, registry
 from dpbench.releases.release_file import Release
 
 

@@ -20,7 +20,7 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator, Draws
 from dpbench.privacy.ledger import Budget
-from dpbench.registry.build import build
+from dpbench.registry.lookup import build
 
 FORMAT = "dpbench release 1"
 

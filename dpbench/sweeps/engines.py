@@ -157,7 +157,7 @@ class _Pool(ProcessPoolExecutor):
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Keep processes that start now from importing the caller's main module: a script without a guard would start its sweep again."""
+    """Keep new processes from importing the caller's main module: a script without a guard would start its sweep again."""
     main = sys.modules["__main__"]
     file, spec = getattr(main, "__file__", None), main.__spec__
     main.__spec__ = None
