@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +12,6 @@ from dpbench.base.errors import Refused, unknown
 
 if TYPE_CHECKING:
     from dpbench.audit.subject import AuditSubject
-    from dpbench.contracts.model import Model
-    from dpbench.data.geometry import Geometry
 
 GROUPS = ("mechanism", "model", "dataset")
 KEYS = ("epsilon", "delta", "budget", "seed")
@@ -51,21 +49,22 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
     from dpbench.audit.subject import AuditSubject
     from dpbench.cells.budgets import budget_of
     from dpbench.cells.cell import Settings
-    from dpbench.registry.lookup import registry
+    from dpbench.cells.loading import DatasetRows
+    from dpbench.data.splits import Splits
+    from dpbench.registry.lookup import build
     from dpbench.sweeps.hydra.composition import grid_points
 
     keys = _checked_keys(overrides)
     reasons, count = [], 0
     for point in grid_points(overrides if "audit.level" in keys else [*overrides, "audit.level=all"]):
-        built = {kind: registry().get(kind, point.config[kind]["name"]).build(_options(point.config[kind])) for kind in GROUPS}
-        mechanism, model, dataset = built.values()
+        mechanism, model, dataset = (build(kind, point.config[kind]) for kind in GROUPS)
         settings = Settings(**{key: point.config[key] for key in KEYS})
         audit_settings = AuditSettings(**point.config["audit"], seed=settings.seed)
         if audit_settings.level == "none":
             raise Refused("audit.level=none audits nothing. It must be one of replay, component, release, all.")
-        for geometry in [_geometry(dataset, model, settings.seed)] if "dataset" in keys else example_geometries(model):
-            reason = mechanism.unsupported(model, geometry)
-            if reason:
+        rows = DatasetRows(dataset, model, Splits(), settings.seed)
+        for geometry in [rows.scaled(0).rows.geometry] if "dataset" in keys else example_geometries(model):
+            if reason := mechanism.unsupported(model, geometry):
                 reasons.append(f"{describe_geometry(geometry)}: {reason}")
                 continue
             count += 1
@@ -96,14 +95,3 @@ def _checked_keys(overrides: Sequence[str]) -> set[str]:
     if "mechanism" not in keys:
         raise Refused("An audit must say what is audited, as in mechanism=fm. Got no mechanism=….")
     return keys
-
-
-def _geometry(dataset: Any, model: Model, seed: int) -> Geometry:
-    from dpbench.cells.loading import DatasetRows
-    from dpbench.data.splits import Splits
-
-    return DatasetRows(dataset, model, Splits(), seed).scaled(0).rows.geometry
-
-
-def _options(config: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if key != "name"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 
 if TYPE_CHECKING:
     from dpbench.experiments.claims import Claim
@@ -55,8 +55,7 @@ def _claims(paper: str | None, file: str | None) -> list[Claim]:
         return claims_in(file)
     known = papers_with_claims()
     if paper is not None:
-        if paper not in known:
-            raise unknown("paper with claims", paper, known)
+        check_known("paper with claims", [paper], known)
         return claims_of(known[paper])
     claims = []
     for name in known:

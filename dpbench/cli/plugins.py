@@ -68,15 +68,9 @@ def _plain(entry: Registration) -> dict[str, Any]:
         from dpbench.experiments.claims import paper_fault
 
         reason = paper_fault(entry.offer)  # of its files, which the registry does not read
-    return {
-        "kind": entry.kind,
-        "name": entry.name,
-        "plugin": entry.plugin.name,
-        "distribution": entry.plugin.distribution,
-        "version": entry.plugin.version,
-        "summary": entry.offer.summary() if entry.offer is not None else "",
-        "guarantee": getattr(entry.offer, "guarantee", ""),
-        "health": "broken" if reason and entry.health == "ok" else entry.health,
-        "reason": reason,
-        "options": [{"name": opt.name, "allowed": opt.allowed, "default": opt.default, "help": opt.help} for opt in options],
-    }
+    facts = {"kind": entry.kind, "name": entry.name, "plugin": entry.plugin.name, "distribution": entry.plugin.distribution}
+    facts |= {"version": entry.plugin.version, "summary": entry.offer.summary() if entry.offer is not None else ""}
+    facts |= {"guarantee": getattr(entry.offer, "guarantee", "")}
+    health = "broken" if reason and entry.health == "ok" else entry.health
+    described = [{key: getattr(opt, key) for key in ("name", "allowed", "default", "help")} for opt in options]
+    return {**facts, "health": health, "reason": reason, "options": described}

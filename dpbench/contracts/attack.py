@@ -1,7 +1,5 @@
 """The contract of an attack, which is given released weights and measures what it can infer from them."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable

@@ -1,7 +1,5 @@
 """What mechanisms, models, datasets and attacks have in common: a name, a docstring, options."""
 
-from __future__ import annotations
-
 import inspect
 from abc import ABC
 from collections.abc import Mapping

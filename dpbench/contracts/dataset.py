@@ -1,7 +1,5 @@
 """The contract of a dataset, which supplies a table with public bounds."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -112,7 +110,10 @@ class Dataset(Component):
         if self.attributes is not None:
             table = table.select(self._attribute_names(self.attributes))
         if self.sample_n is not None:
-            table = table.take(self._sample(table.rows, self.sample_n, generator))
+            if self.sample_n > table.rows:
+                raise Refused(f"dataset.sample_n={self.sample_n} needs more rows than dataset={self.name} has: {table.rows}.")
+            # the beginning of a permutation, so that a smaller sample is part of a larger one; in the table's order
+            table = table.take(np.sort(generator.permutation(table.rows)[: self.sample_n]))
         if self.threshold is not None:
             target = table.target
             if not target.low <= self.threshold < target.high:
@@ -138,9 +139,3 @@ class Dataset(Component):
             numbers = f"one of {', '.join(map(str, subsets))}, or a list of names" if subsets else "a list of names"
             raise Refused(f"The attributes of dataset={self.name} must be {numbers}. Got {attributes} instead.")
         return subsets[attributes]
-
-    def _sample(self, rows: int, sample_n: int, generator: np.random.Generator) -> np.ndarray:
-        """Return the rows of a fixed sample, in the table's order; a smaller sample is part of a larger one."""
-        if sample_n > rows:
-            raise Refused(f"dataset.sample_n={sample_n} needs more rows than dataset={self.name} has: {rows}.")
-        return np.sort(generator.permutation(rows)[:sample_n])

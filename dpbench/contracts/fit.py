@@ -1,10 +1,8 @@
 """The result of a mechanism: one weight vector for each run, and how each run went."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -44,6 +42,6 @@ class Fit:
         object.__setattr__(self, "health", {**self.health, "not_finite": not_finite})
 
     @classmethod
-    def good(cls, weights: np.ndarray) -> Fit:
+    def good(cls, weights: np.ndarray) -> Self:
         """Return a fit in which all runs went well."""
         return cls(weights, np.full(len(weights), OK))

@@ -1,7 +1,5 @@
 """What plugins can offer: several kinds of components, metrics and papers, each with its hook and its contract."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 from typing import Any
@@ -9,30 +7,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of offer: the hook that returns it, and the class that it must be derived from or be an instance of."""
+    """A kind of offer. Its name says which hook returns it, and which class in which module of this room is its contract."""
 
-    hook: str
-    module: str
-    contract: str
+    name: str
 
-    def load(self) -> type[Any]:
-        """Import the contract and return its class."""
-        contract = getattr(importlib.import_module(self.module), self.contract)
-        assert isinstance(contract, type)
-        return contract
+    @property
+    def hook(self) -> str:
+        """The function of a plugin that returns the offers, as in ``dpbench_models``."""
+        return f"dpbench_{self.name}s"
+
+    def load(self) -> Any:
+        """Import the contract and return its class: what an offer must be derived from, or be an instance of."""
+        return getattr(importlib.import_module(f"dpbench.contracts.{self.name}"), self.name.capitalize())
 
 
-KINDS = {
-    "mechanism": Kind("dpbench_mechanisms", "dpbench.contracts.mechanism", "Mechanism"),
-    "model": Kind("dpbench_models", "dpbench.contracts.model", "Model"),
-    "dataset": Kind("dpbench_datasets", "dpbench.contracts.dataset", "Dataset"),
-    "attack": Kind("dpbench_attacks", "dpbench.contracts.attack", "Attack"),
-}
+KINDS = {name: Kind(name) for name in ("mechanism", "model", "dataset", "attack")}
 """The kinds of components: each is a group on the command line."""
 
-OFFERS = {
-    **KINDS,
-    "metric": Kind("dpbench_metrics", "dpbench.contracts.metric", "Metric"),
-    "paper": Kind("dpbench_papers", "dpbench.contracts.paper", "Paper"),
-}
+OFFERS = {**KINDS, "metric": Kind("metric"), "paper": Kind("paper")}
 """Everything that a plugin can offer: component classes, and metrics and papers as objects."""

@@ -1,7 +1,5 @@
 """The contract of a metric: a number per run, computed from the predictions of a fit on its test rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -131,11 +129,9 @@ class Metric:
         return model.target == self.target and (self.every_model or self.name in model.metrics)
 
     @property
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Any:
         """The function that computes it: its module's code is part of a cell's key."""
-        function = self.compute or self.compute_run
-        assert function is not None
-        return function
+        return self.compute or self.compute_run
 
     def summary(self) -> str:
         """Return what listings show."""
@@ -153,21 +149,19 @@ def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.nd
     The rows of one run are in memory at a time, whatever the number of metrics that need them.
     """
     values: dict[str, np.ndarray] = {}
-    constant = predictions if isinstance(predictions, ConstantPredictions) else None
-    by_rows: dict[str, list[float | np.ndarray]] = {}
+    by_rows: dict[str, tuple[Callable[[RunPredictions], float | np.ndarray], list[float | np.ndarray]]] = {}
     for metric in metrics:
-        if constant is not None and metric.compute_constant is not None:
-            values[metric.name] = np.asarray(metric.compute_constant(constant))
+        if isinstance(predictions, ConstantPredictions) and metric.compute_constant is not None:
+            values[metric.name] = np.asarray(metric.compute_constant(predictions))
         elif metric.compute is not None:
             values[metric.name] = np.asarray(metric.compute(predictions))
-        else:
-            by_rows[metric.name] = []
+        elif metric.compute_run is not None:
+            by_rows[metric.name] = (metric.compute_run, [])
     for run in range(predictions.test.runs if by_rows else 0):
         rows = predictions.run(run)
-        for metric in metrics:
-            if metric.name in by_rows and metric.compute_run is not None:
-                by_rows[metric.name].append(metric.compute_run(rows))
-    values |= {name: np.array(numbers) for name, numbers in by_rows.items()}
+        for compute, numbers in by_rows.values():
+            numbers.append(compute(rows))
+    values |= {name: np.array(numbers) for name, (_, numbers) in by_rows.items()}
     for name, array in values.items():
         if array.shape[:1] != (predictions.test.runs,):
             raise ValueError(

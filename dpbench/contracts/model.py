@@ -1,7 +1,5 @@
 """The contract of a model: its loss, its predictions and its metrics."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass

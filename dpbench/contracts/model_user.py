@@ -1,7 +1,5 @@
 """What mechanisms and attacks have in common: they work with some models and tables, and say why not with others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

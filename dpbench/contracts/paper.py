@@ -1,7 +1,5 @@
 """What a paper is to dpbench: a folder with the presets of its figures and the claims it makes about its results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

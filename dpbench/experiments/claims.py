@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks.catalog import CHECKS
@@ -42,8 +42,7 @@ class Claim:
         if len(self.check) != 1:
             raise Refused(f"A claim of {self.paper} must name one check, as in check: {{below: {{…}}}}. Got {len(self.check)}.")
         name, options = next(iter(self.check.items()))
-        if name not in CHECKS:
-            raise unknown("check", name, CHECKS)
+        check_known("check", [name], CHECKS)
         refuse_unknown_options(CHECKS[name], options or {}, f"the check {name}")
         return CHECKS[name](**(options or {}))
 
@@ -57,9 +56,8 @@ def claims_of(paper: Paper) -> list[Claim]:
     """Return the claims of a paper, in its own order."""
     if not paper.claims_file.exists():
         return []
-    claims, known = _claims(paper.name, paper.title, read_mapping(paper.claims_file)), preset_configs()
-    if missing := [name for claim in claims for name in claim.presets if name not in known]:
-        raise unknown("preset", missing[0], known)
+    claims = _claims(paper.name, paper.title, read_mapping(paper.claims_file))
+    check_known("preset", [name for claim in claims for name in claim.presets], preset_configs())
     return claims
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known
 from dpbench.contracts.paper import Paper
 from dpbench.records.preset import Preset
 from dpbench.registry.lookup import registry
@@ -49,9 +49,7 @@ def complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> di
     keys = section.get("choices") or []
     if not isinstance(keys, list):
         raise Refused(f"The choices of the preset {name} must be a list of keys of choices.yaml. Got {keys!r} instead.")
-    for key in keys:
-        if key not in sentences:
-            raise unknown(f"choice for the preset {name}", str(key), sentences)
+    check_known(f"choice for the preset {name}", keys, sentences)
     chosen = " ".join([*(str(sentences[key]) for key in keys), *filter(None, [section.get("chosen")])])
     preset = {key: value for key, value in section.items() if key != "choices"} | {"name": name, "chosen": chosen}
     Preset.of(preset)  # refuses wrong keys and values
