@@ -18,9 +18,10 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.data.table import Column, Table
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.replay import ReplayCurator
+from dpbench.privacy.standard_draws import Draws
 from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register

@@ -1,7 +1,5 @@
 """Calibration: the budget that makes a mechanism's accounted ε equal to the requested one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ Neighbours are replace-one throughout. Everything here is a closed form, or the 
 itself, is in :mod:`dpbench.accounting.privacy_loss`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

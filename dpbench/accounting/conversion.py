@@ -1,7 +1,5 @@
 """Conversions between the currencies of privacy: curves ε(δ) and their inverses, each the best one that is proven."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 The accountant in :mod:`dpbench.accounting.composition` adds costs up.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -61,3 +59,9 @@ class Nothing(Cost):
     """No guarantee at all."""
 
     kind = "none"
+
+
+def noise_costs(law: str, bound: float) -> tuple[Cost, ...]:
+    """Return the costs that noise of a law may have if neighbours move its answer by a bound, in scales; none for other laws."""
+    pure, normal = (Pure(bound),), (Gdp(bound), Zcdp(bound * bound / 2))
+    return {"laplace": pure, "geometric": pure, "gaussian": normal}.get(law, ())

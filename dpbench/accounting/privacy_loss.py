@@ -12,18 +12,17 @@ Each entry is replaced by the worst pair of one-dimensional laws that its bound 
   (Kairouz, Oh, Viswanath 2015), μ-GDP a shift of a normal law. ρ-zCDP alone has no worst pair and is refused.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from dpbench.accounting.composition import Guarantee, compose, epsilon_at
-from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp
+from dpbench.accounting.costs import Approx, Gdp, Pure, noise_costs
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.base.errors import Refused
 
 INSTALL = "pip install 'dp-regression-bench[accounting]' (dp-accounting)"
@@ -31,17 +30,7 @@ GRID_STEP = 2e-5
 """The step of the grid of losses, relative to the closed form's ε."""
 
 
-class PricedAnswer(NamedTuple):
-    """The part of a ledger entry that decides its price."""
-
-    query: str
-    cost: Cost
-    noise: str | None
-    bound: float | None
-    scale: tuple[float, float] | None
-
-
-def total(entries: Sequence[PricedAnswer], delta: float) -> Guarantee:
+def total(entries: Sequence[LedgerEntry], delta: float) -> Guarantee:
     """Return the smallest ε at the stated δ: the composed one, or the closed form's if that is smaller."""
     costs = [entry.cost for entry in entries]
     closed, at_delta = compose(costs, delta), epsilon_at(costs, delta)
@@ -62,12 +51,10 @@ Pair = tuple[str, float, float]
 """A pair of one-dimensional laws: its name in dp-accounting and two numbers. Entries with equal pairs have equal prices."""
 
 
-def _worst_pair(entry: PricedAnswer) -> Pair:
+def _worst_pair(entry: LedgerEntry) -> Pair:
     cost, noise, bound = entry.cost, entry.noise or "", entry.bound or 0.0
-    normal = Gdp(bound), Zcdp(bound * bound / 2)
-    laws: dict[str, tuple[Cost, ...]] = {"laplace": (Pure(bound),), "geometric": (Pure(bound),), "gaussian": normal}
     # an entry with another cost than its law and bound have (from a loop, say) is priced by its stated cost
-    if cost in laws.get(noise, ()):
+    if cost in noise_costs(noise, bound):
         if noise != "geometric":
             return (noise, 1.0, bound)
         if steps := _steps(entry.scale, bound):

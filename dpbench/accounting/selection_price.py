@@ -1,7 +1,5 @@
 """The price of selection: what it costs to release the best of many private cells."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

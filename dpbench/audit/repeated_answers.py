@@ -68,17 +68,17 @@ def _repeat(call: Call, answer: Answer, curator: Curator, bins: np.ndarray) -> n
         case "release":
             return curator.release(query, noise)
         case "until":
-            accept, max_tries = call.arguments
+            accept, max_tries = call.arguments["accept"], call.arguments["max_tries"]
             # the transcript has a single run, whose number the mechanism's condition expects
             return curator.until(query, noise, lambda _, vector: bool(accept(0, vector)), max_tries)[0]
         case "unproven":
-            return curator.unproven(query, *call.arguments).reshape(curator.runs, -1)
+            return curator.unproven(query, **call.arguments).reshape(curator.runs, -1)
         case "scan":
-            scan = curator.scan(query, noise, *call.arguments)
+            scan = curator.scan(query, noise, **call.arguments)
             runs = (np.concatenate([counts for _, counts in scan.blocks(run)]) for run in range(curator.runs))
             return np.stack([counts[bins[:, 0]] for counts in runs])
         case "sparse":
-            return np.stack([_counts(tally, bins) for tally in curator.sparse(query, noise, *call.arguments)])
+            return np.stack([_counts(tally, bins) for tally in curator.sparse(query, noise, **call.arguments)])
 
 
 def _exact(call: Call, answer: Answer, bins: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def _exact(call: Call, answer: Answer, bins: np.ndarray) -> np.ndarray:
     if answer.noise is not None:
         return np.asarray(exact)
     # only the sampler can tell the answer from its noise: with the same draws, this is what the exact sum contributes
-    sampler = call.arguments[0]
+    sampler = call.arguments["sampler"]
     drawn, noise = (np.ravel(sampler(total, np.random.default_rng(0))) for total in (exact, 0 * exact))
     return np.asarray(drawn - noise)
 

@@ -19,8 +19,9 @@ from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Curator, Draws
+from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 
 BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""

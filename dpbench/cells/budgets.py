@@ -14,8 +14,9 @@ from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 
 
 def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> Budget:

@@ -12,9 +12,6 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments, gram
 from dpbench.data.scaling import Rows
 
-CHUNK = 16_384
-"""Rows whose contributions are formed and summed at a time: a constant, so that no sum depends on the engine."""
-
 
 class Summand(Hashable, Protocol):
     """The part of a query that a sample needs: what each row contributes to the sum."""
@@ -157,7 +154,6 @@ class _Narrow(_View):
 def sum_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:
     """Sum a query's contributions over rows, chunk by chunk."""
     total = np.zeros(query.size)
-    for start in range(0, rows.n, CHUNK):
-        chunk = Rows(rows.z[start : start + CHUNK], rows.geometry)
+    for chunk in rows.chunks():
         total += query.contribution(chunk, run).sum(axis=0)
     return total

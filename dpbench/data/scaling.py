@@ -6,6 +6,7 @@ the same whatever the order, the chunks, the threads or the machine. Truncation 
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,8 @@ from dpbench.data.geometry import Geometry, Scaling, TargetKind
 from dpbench.data.table import Table
 
 MAX_FRACTION_BITS = 16
+CHUNK = 16_384
+"""Rows whose contributions are formed and summed at a time: a constant, so that no sum depends on the engine."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,13 @@ class Rows:
         """The target."""
         return self.z[:, -1]
 
-    def take(self, index: np.ndarray) -> "Rows":
+    def take(self, index: np.ndarray | slice) -> "Rows":
         """Return these rows only."""
         return Rows(self.z[index], self.geometry)
+
+    def chunks(self) -> Iterator["Rows"]:
+        """Yield the rows in order, :data:`CHUNK` at a time."""
+        return (self.take(slice(start, start + CHUNK)) for start in range(0, self.n, CHUNK))
 
 
 def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> Rows:

@@ -5,8 +5,6 @@ noisy count. Counts are first rescaled so that they add up to n: counts that are
 model's penalty is fixed relative to the mean loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -4,8 +4,6 @@ All of it is post-processing of a private answer, so none of it costs budget. (D
 symmetric, trimming, and solving a non-convex objective; but post-processing is free whatever it does.)
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

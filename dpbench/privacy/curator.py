@@ -4,10 +4,8 @@ A mechanism never sees a row. Each private answer is one call, and the call itse
 cannot differ from the noise that was drawn.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar
@@ -15,10 +13,11 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Nothing, Pure
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry, merge
+from dpbench.privacy.ledger import Budget, Ledger, merge
 from dpbench.privacy.noise import Geometric, Noise
 from dpbench.privacy.queries.histogram import Histogram, Scan
 from dpbench.privacy.queries.query import Query
@@ -29,25 +28,22 @@ from dpbench.records.leaks import Leak
 Array = np.ndarray
 T = TypeVar("T")
 
-__all__ = ["Answer", "Call", "Curator", "Draws"]
-
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a curator: the method, the query, the geometry of the rows, the cost, and the other arguments."""
+    """One call of a curator: the method, the query, the geometry of the rows, the cost, and the other arguments by name."""
 
     method: Literal["release", "until", "scan", "sparse", "unproven"]
     query: Query
     geometry: Geometry
     cost: Cost
-    arguments: tuple[Any, ...] = ()
-    variant: str = ""
-    """The arguments that an audit compares between neighbours, as text."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
-        """A text that identifies the call: an audit compares it between neighbours."""
-        return f"{self.method} {self.variant} of {self.query.identity}"
+        """A text that identifies the call, without its functions: an audit compares it between neighbours."""
+        options = {name: value for name, value in self.arguments.items() if not callable(value)}
+        return f"{self.method} {options} of {self.query.identity}"
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,7 @@ class Curator:
             return np.asarray(exact + noise.law.shape(standard, noise.scale))
 
         call = Call("release", query, self.geometry, noise.cost)
-        return self._answer_sum(call, noise, LedgerEntry.of(query.name, noise), draw)
+        return self._answer_sum(call, noise, noise.ledger_entry(query.name), draw)
 
     def until(
         self, query: Query, noise: Noise, accept: Callable[[int, Array], bool], max_tries: int | None = None
@@ -129,7 +125,7 @@ class Curator:
             raise ValueError("Drawing until accepted is proven for pure ε only.")
         cost: Cost = Pure(2 * noise.cost.epsilon) if max_tries is None else Nothing()
         proof = "Zhang et al. 2012, Lemma 5" if max_tries is None else f"none: the loop is capped at {max_tries} tries"
-        entry = replace(LedgerEntry.of(query.name, noise), cost=cost, proof=proof, sound=max_tries is None)
+        entry = replace(noise.ledger_entry(query.name), cost=cost, proof=proof, sound=max_tries is None)
         accepted = np.zeros(self.runs, dtype=bool)
 
         def draw(exact: Array, number: int) -> Array:
@@ -144,7 +140,7 @@ class Curator:
                     tries += 1
             return answers
 
-        call = Call("until", query, self.geometry, cost, (accept, max_tries), f"max_tries={max_tries}")
+        call = Call("until", query, self.geometry, cost, {"accept": accept, "max_tries": max_tries})
         return self._answer_sum(call, noise, entry, draw), accepted
 
     def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
@@ -156,7 +152,7 @@ class Curator:
             draws = self._draws
             return Scan(query, self._sample, noise, lambda run, block: draws.generator(run, query.name, number, block), step)
 
-        return self._answer_histogram(Call("scan", query, self.geometry, noise.cost, (step,), f"step={step}"), noise, draw)
+        return self._answer_histogram(Call("scan", query, self.geometry, noise.cost, {"step": step}), noise, draw)
 
     def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> Iterator[BinCounts]:
         """Return at most ``size`` bins per run, sampled by priority among those whose noisy count reaches the threshold.
@@ -183,19 +179,18 @@ class Curator:
         def draw(number: int) -> Iterable[BinCounts]:
             return summaries(number) if self.tape is None else tuple(summaries(number))
 
-        variant = f"threshold={threshold}, size={size}"
-        call = Call("sparse", query, self.geometry, noise.cost, (threshold, size), variant)
+        call = Call("sparse", query, self.geometry, noise.cost, {"threshold": threshold, "size": size})
         return iter(self._answer_histogram(call, noise, draw))
 
     def unproven(self, query: Query, sampler: Callable[[Array, np.random.Generator], Array], claimed: Cost, reason: str) -> Array:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy, never sound."""
 
         def draw(exact: Array, number: int) -> Array:
-            generators = (self._draws.generator(run, query.name, number) for run in range(self.runs))
-            return np.stack([sampler(exact[run], generator) for run, generator in enumerate(generators)])
+            return np.stack([sampler(exact[run], self._draws.generator(run, query.name, number)) for run in range(self.runs)])
 
         entry = LedgerEntry(query.name, claimed, sound=False, proof=f"unproven: {reason}")
-        call = Call("unproven", query, self.geometry, claimed, (sampler, claimed, reason), f"claimed={claimed}")
+        arguments = {"sampler": sampler, "claimed": claimed, "reason": reason}
+        call = Call("unproven", query, self.geometry, claimed, arguments)
         return self._answer_sum(call, None, entry, draw)
 
     # -- what is not private -------------------------------------------------------------------------------------------
@@ -258,7 +253,7 @@ class Curator:
         self._check_scales(call.query, noise)
         if noise.scale.shape[1] != 1:
             raise ValueError(f"The noise on {call.query.name!r} must have one scale for all bins.")
-        noisy = draw(self._pay(LedgerEntry.of(call.query.name, noise)))
+        noisy = draw(self._pay(noise.ledger_entry(call.query.name)))
         if self.tape is not None:
             self.tape.append(Answer(call, self._counts(call.query), noise, noisy))
         return noisy

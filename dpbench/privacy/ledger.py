@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
 from dpbench.accounting.costs import Cost, Currency, Nothing
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.base.options import check_options, option
-from dpbench.privacy.noise import Noise
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 Accounting = Literal["closed", "pld"]
@@ -44,41 +44,6 @@ class Budget:
     def spent(self, costs: Sequence[Cost]) -> float:
         """Return the total of the costs in the budget's own currency; infinite if they cannot be counted in it."""
         return TOTALS[self.currency]([cost for cost in costs if not isinstance(cost, Nothing)], self.delta)
-
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One line of the ledger."""
-
-    query: str
-    cost: Cost
-    sound: bool
-    proof: str
-    norm: str | None = None
-    noise: str | None = None
-    sensitivity: float | None = None
-    bound: float | None = None
-    scale: tuple[float, float] | None = None
-    """The smallest and the largest scale, over coefficients and runs."""
-
-    @classmethod
-    def of(cls, query: str, noise: Noise) -> LedgerEntry:
-        """Return the entry of one answer with proven noise."""
-        law, scale = noise.law, (float(noise.scale.min()), float(noise.scale.max()))
-        return cls(query, noise.cost, True, noise.proof, law.norm, law.name, noise.sensitivity, float(noise.bound), scale)
-
-    def merged(self, other: LedgerEntry) -> LedgerEntry:
-        """Return the entry of the same call in two blocks of runs: the range of the scales covers both."""
-        if self.scale is None or other.scale is None or self.scale == other.scale:
-            return self
-        scale = (min(self.scale[0], other.scale[0]), max(self.scale[1], other.scale[1]))
-        return replace(self, scale=scale, sensitivity=None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entry as recorded in the ledger file."""
-        low, high = self.scale or (None, None)
-        scale = low if low == high else {"smallest": low, "largest": high}
-        return {**vars(self), "scale": scale, "cost": self.cost.as_dict()}
 
 
 @dataclass
@@ -116,10 +81,9 @@ class Ledger:
         """The (ε, δ) of everything that was released, by the budget's accounting."""
         if self.budget.accounting == "closed":
             return compose([entry.cost for entry in self.entries], self.budget.delta)
-        from dpbench.accounting.privacy_loss import PricedAnswer, total
+        from dpbench.accounting.privacy_loss import total
 
-        answers = [PricedAnswer(line.query, line.cost, line.noise, line.bound, line.scale) for line in self.entries]
-        return total(answers, self.budget.delta)
+        return total(self.entries, self.budget.delta)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of the ledger file."""

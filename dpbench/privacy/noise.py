@@ -1,7 +1,5 @@
 """Noise: a law, its scales, and the bound that they rest on. One object describes one joint release."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Gdp, Pure, Zcdp
+from dpbench.accounting.ledger_entry import LedgerEntry
 
 Array = np.ndarray
 
@@ -133,6 +132,11 @@ class Noise:
         """The sensitivity in the answer's own unit; None if the coefficients have different scales."""
         low, high = float(self.scale.min()), float(self.scale.max())
         return float(self.bound) * high if low == high else None
+
+    def ledger_entry(self, query: str) -> LedgerEntry:
+        """Return the ledger's entry of one answer with this noise."""
+        law, scale = self.law, (float(self.scale.min()), float(self.scale.max()))
+        return LedgerEntry(query, self.cost, True, self.proof, law.norm, law.name, self.sensitivity, float(self.bound), scale)
 
 
 def laplace(sensitivity: float, epsilon: float, proof: str) -> Noise:

@@ -5,20 +5,20 @@ more than the declared bound. This finds wrong sensitivities and data-dependent 
 (re:cord-play: Cebere, Erb, Desfontaines, Bellet, Fitzsimons 2026).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Answer, Call, Curator, Draws
-from dpbench.privacy.ledger import Budget, LedgerEntry
+from dpbench.privacy.curator import Answer, Call, Curator
+from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import Query
+from dpbench.privacy.standard_draws import Draws
 
 ROUNDING = 1e-9
 """Relative slack for the rounding of exact answers and bounds."""

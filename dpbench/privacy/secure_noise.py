@@ -26,13 +26,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.base.errors import Refused
-from dpbench.data.samples import CHUNK, Sample
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Curator, Draws
-from dpbench.privacy.ledger import Budget, LedgerEntry
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.query import Query
+from dpbench.privacy.standard_draws import Draws
 from dpbench.records.leaks import Leak
 
 INSTALL = "pip install 'dp-regression-bench[secure]' (opendp)"
@@ -63,7 +65,7 @@ class SecureCurator(Curator):
             _refuse(f"the data leaks {', '.join(leak.what for leak in leaks)}: {leaks[0].why}")
         if paid:
             _refuse("an answer was drawn from a seed before")
-        super().__init__(sample, _NoStreams(), budget)
+        super().__init__(sample, _NoStreams(seed=0, identity="", runs=[(0, 0)]), budget)
 
     def release(self, query: Query, noise: Noise) -> np.ndarray:
         self._check_scales(query, noise)
@@ -71,8 +73,9 @@ class SecureCurator(Curator):
             _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({', '.join(MECHANISMS)} have)")
         grid = _Grid.for_noise(noise, int(self.n.max()))
         drawn = enlarged(noise, query.size, grid.rounding)
-        proof = f"{noise.proof}; discrete on multiples of {grid}, scales enlarged for the rounding (OpenDP {version('opendp')})"
-        self._pay(LedgerEntry.of(query.name, replace(drawn, proof=proof)))
+        library = f"OpenDP {version('opendp')}"
+        proof = f"{noise.proof}; discrete on multiples of 2^{grid.power}, scales enlarged for the rounding ({library})"
+        self._pay(replace(drawn, proof=proof).ledger_entry(query.name))
         return np.stack(
             [_answer(drawn, run, grid, grid.sum_steps(query, self._sample.rows(run), run)) for run in range(self.runs)]
         )
@@ -112,40 +115,32 @@ def enlarged(noise: Noise, size: int, rounding: float) -> Noise:
 
 @dataclass(frozen=True)
 class _Grid:
-    """The multiples of 2^power to which contributions are rounded; ``whole`` answers need no rounding."""
+    """The multiples of 2^power to which contributions are rounded."""
 
     power: int
-    whole: bool = False
+    rounding: float
+    """By how much rounding two rows can move a coefficient's change: 2^power, or 0 for answers that are whole numbers."""
 
     @classmethod
     def for_noise(cls, noise: Noise, rows: int) -> _Grid:
         """Return the grid for a noise, chosen by public facts: its scales and n."""
         if noise.law.name == "geometric":
-            return cls(0, whole=True)
+            return cls(0, rounding=0.0)
         low, high = (math.log2(float(edge)) for edge in (noise.scale.min(), noise.scale.max()))
         room = math.ceil(math.log2(max(rows, 2))) + ROW_BITS - 62
         power = max(MIN_GRID_POWER, math.ceil(high) - MAX_SCALE_BITS, room)
         if noise.law.name == "gaussian" and low - power < MIN_NORMAL_SCALE_BITS:
             _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: use a smaller ε")
-        return cls(power)
-
-    @property
-    def rounding(self) -> float:
-        """By how much rounding two rows can move a coefficient's change."""
-        return 0.0 if self.whole else 2.0**self.power
-
-    def __str__(self) -> str:
-        return f"2^{self.power}"
+        return cls(power, 2.0**power)
 
     def sum_steps(self, query: Query, rows: Rows, run: int) -> np.ndarray:
         """Return the sum of the rows' rounded contributions, in grid steps."""
         total = np.zeros(query.size, dtype=np.int64)
         limit = 2.0**62 / max(rows.n, 1)  # keeps the sum of all rows within 64 bits
-        for start in range(0, rows.n, CHUNK):
-            chunk = Rows(rows.z[start : start + CHUNK], rows.geometry)
+        for chunk in rows.chunks():
             steps = np.ldexp(query.contribution(chunk, run), -self.power)
             rounded = np.rint(steps)
-            if not (np.abs(rounded) < limit).all() or (self.whole and (rounded != steps).any()):
+            if not (np.abs(rounded) < limit).all() or (not self.rounding and (rounded != steps).any()):
                 raise ValueError(f"The contributions to {query.name!r} do not fit the grid of a secure release.")
             total += rounded.astype(np.int64).sum(axis=0)
         return total
@@ -182,16 +177,10 @@ def opendp() -> Any:
 class _NoStreams(Draws):
     """Streams that refuse to draw, because secure noise has no seed."""
 
-    def __init__(self) -> None:
-        super().__init__(0, "", [(0, 0)])
-
     def for_run(self, run: int) -> Draws:
         return self
 
     def generator(self, *_: Any) -> NoReturn:
-        _refuse("it draws from a seed")
-
-    def standard(self, *_: Any) -> NoReturn:
         _refuse("it draws from a seed")
 
 

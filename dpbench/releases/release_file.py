@@ -18,8 +18,9 @@ from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 from dpbench.registry.lookup import build
 
 FORMAT = "dpbench release 1"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpbench.data.samples import CHUNK
+from dpbench.data.scaling import CHUNK
 
 RELATIVE_RIDGE = 1e-6
 """Added to the diagonal of the covariance, as a fraction of the mean square.

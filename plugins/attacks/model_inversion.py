@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model
 from dpbench.data.geometry import Geometry
-from dpbench.data.samples import CHUNK
 from dpbench.data.scaling import Rows
 from dpbench.records.metric_info import MetricInfo
 
@@ -193,8 +192,7 @@ class _Inversion:
 
 def _in_chunks(posterior: Posterior, rows: Rows) -> np.ndarray:
     """Compute the posterior chunk by chunk, because its intermediate arrays are (rows, candidates)."""
-    starts = range(0, rows.n, CHUNK)
-    return np.concatenate([posterior(replace(rows, z=rows.z[start : start + CHUNK])) for start in starts])
+    return np.concatenate([posterior(chunk) for chunk in rows.chunks()])
 
 
 @hookimpl

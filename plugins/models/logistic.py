@@ -11,7 +11,8 @@ from dpbench.contracts.fit import DIVERGED, OK, Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import TargetKind
-from dpbench.data.samples import CHUNK, Sample
+from dpbench.data.samples import Sample
+from dpbench.data.scaling import CHUNK
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.polynomial import Loss
 

@@ -16,8 +16,9 @@ from dpbench.accounting.conversion import (
     epsilon_of_gdp,
 )
 from dpbench.accounting.costs import Approx, Gdp, Nothing, Pure, Zcdp
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.base.errors import Refused
-from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
+from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Noise, concentrated, gaussian, geometric, laplace
 
 oracle = pytest.mark.skipif(
@@ -28,7 +29,7 @@ oracle = pytest.mark.skipif(
 
 def ledger(*noises: Noise, delta: float = 1e-6, accounting: Any = "pld") -> Ledger:
     made = Ledger(Budget(1e3, delta, "approx", accounting))
-    made.entries = [LedgerEntry.of(f"q{index}", noise) for index, noise in enumerate(noises)]
+    made.entries = [noise.ledger_entry(f"q{index}") for index, noise in enumerate(noises)]
     return made
 
 
@@ -92,7 +93,7 @@ def test_a_cost_without_its_noise_is_priced_by_its_stated_cost() -> None:
     costs = [Pure(0.3), Gdp(0.2), Approx(0.1, 1e-8)]
     made = Ledger(Budget(1.0, 1e-6, "approx", "pld"), [LedgerEntry("q", cost, True, "p") for cost in costs])
     assert 0.3 < made.total.epsilon <= compose(costs, 1e-6).epsilon
-    looped = LedgerEntry.of("q", laplace(1.0, 0.5, "p"))
+    looped = laplace(1.0, 0.5, "p").ledger_entry("q")
     doubled = LedgerEntry("q", Pure(1.0), True, "p", "L1", "laplace", 1.0, 0.5, looped.scale)
     # at worst randomised response, δ(ε') = (e - e^ε') / (1 + e): a loop's answers are not Laplace any more
     randomised = math.log(math.e - 0.01 * (1 + math.e))

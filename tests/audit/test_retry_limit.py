@@ -8,9 +8,9 @@ from dpbench.audit import retry_limit
 from dpbench.audit.retry_limit import BoundedRetryCurator
 from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
-from dpbench.privacy.curator import Draws
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
+from dpbench.privacy.standard_draws import Draws
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from dpbench.cells.loading import DatasetRows
 from dpbench.cells.scoring import finite_weights, reference_columns, utility_columns, where_finite
 from dpbench.contracts.fit import Fit
 from dpbench.data.splits import Splits
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 from dpbench.registry.lookup import registry
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import Nothing, Pure
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import SUFFIXES, record_of, summaries
 from dpbench.cells.work_unit import BlockResult
 from dpbench.data.splits import Splits
-from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
+from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import Provenance
 from dpbench.records.leaks import Leak

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.data import scaling as scaling_module
 from dpbench.data.scaling import fraction_bits, scale, truncate
 from dpbench.data.table import Column, Table
 
@@ -145,3 +146,10 @@ def test_other_numbers_are_scaled_as_their_values(kind) -> None:
     scaled = scale(Table((Column("a", 0, 1),), Column("y", 0, 1), values, values[:, 0]), "box", False, "real")
     np.testing.assert_array_equal(scaled.x[:, 0], [-1, 1, 1])
     np.testing.assert_array_equal(scaled.y, [-1, 1, 1])
+
+
+def test_the_chunks_of_rows_are_the_rows_in_order(rows, geometry, monkeypatch) -> None:
+    monkeypatch.setattr(scaling_module, "CHUNK", 3)
+    table = rows(geometry(1), np.linspace(-1, 1, 7)[:, None], np.zeros(7))
+    assert [chunk.n for chunk in table.chunks()] == [3, 3, 1]
+    np.testing.assert_array_equal(np.concatenate([chunk.z for chunk in table.chunks()]), table.z)

@@ -13,8 +13,9 @@ from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Table
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 
 FM = [
     ("fm", {"convention": convention, "sensitivity": sensitivity, "repair": repair})

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import Approx, Gdp, Nothing, Pure, Zcdp
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
-from dpbench.privacy.curator import Curator, Draws
-from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry, Overspent, merge
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Budget, Ledger, Overspent, merge
 from dpbench.privacy.noise import concentrated, gaussian, laplace
+from dpbench.privacy.standard_draws import Draws
 from dpbench.records.leaks import Leak
 
 PROVEN: list[tuple[str, dict[str, Any]]] = [
@@ -206,7 +208,7 @@ def test_gaussian_releases_are_priced_by_their_mu_and_rho(some, make) -> None:
 
 def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak() -> None:
     def ledger(scale: float, epsilon: float, leak: str) -> Ledger:
-        entry = LedgerEntry.of("q", laplace(scale * epsilon, epsilon, "p"))
+        entry = laplace(scale * epsilon, epsilon, "p").ledger_entry("q")
         return Ledger(Budget(2.0, 1e-6, "pure"), [entry], [Leak(leak, "why")])
 
     same = merge([ledger(1.0, 0.5, "a"), ledger(3.0, 0.5, "b"), ledger(2.0, 0.5, "a")])

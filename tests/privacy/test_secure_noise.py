@@ -14,12 +14,13 @@ import pytest
 from scipy import stats
 
 from dpbench.accounting.costs import Gdp, Pure
+from dpbench.accounting.ledger_entry import LedgerEntry
 from dpbench.base.errors import Refused
 from dpbench.contracts.mechanism import OneRunMechanism
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
 from dpbench.privacy import secure_noise as secure
-from dpbench.privacy.ledger import Budget, LedgerEntry, Overspent
+from dpbench.privacy.ledger import Budget, Overspent
 from dpbench.privacy.noise import Laplace, Noise, concentrated, gaussian, geometric, laplace
 from dpbench.privacy.queries.query import Query
 from dpbench.privacy.secure_noise import SecureCurator, enlarged

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, laplace
+from dpbench.privacy.standard_draws import Draws
 
 FALSE_ALARM = 1e-6
 

@@ -1,7 +1,5 @@
 """Histograms: how many rows fall into each bin, and their noisy counts, block by block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

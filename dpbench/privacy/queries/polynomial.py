@@ -10,8 +10,6 @@ Neither are coefficients that are public under replace-one neighbours: that of t
 products of two columns of one one-hot group (they are 0).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """A query: a sum over rows that a mechanism asks the Curator for, without access to the rows."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

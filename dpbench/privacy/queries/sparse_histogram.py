@@ -4,8 +4,6 @@ Cormode, Procopiuc, Srivastava and Tran 2012: the summary has the same law as ad
 bins that reach a threshold and sampling them by priority. It does not say which bins were empty.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

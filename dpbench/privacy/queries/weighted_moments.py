@@ -6,17 +6,16 @@ The intercept's column is then 0 or 1, as private as any other, and its own coef
 and counted. If every row has weight 1, that coefficient is n, and public.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments
-from dpbench.data.samples import CHUNK, Sample
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
 from dpbench.privacy.queries.quadratic import Quadratic
@@ -28,6 +27,7 @@ _MOMENTS = Loss(curvature=1.0, slope=(0.0, 1.0), printed_slope=1.0, printed_cons
 """The loss whose coefficients are x_j x_k and x_j y."""
 
 
+@dataclass(eq=False)
 class WeightedMoments(Query):
     """The upper triangle of B = X'SX, then A = X'Sy, of each run: the moments for one step of reweighted least squares.
 
@@ -37,22 +37,19 @@ class WeightedMoments(Query):
     of 14 columns), which the parts of the query share.
     """
 
-    def __init__(
-        self,
-        geometry: Geometry,
-        weigh: Callable[[Array], Array] | None = None,
-        state: Array | None = None,
-        largest: float = 1.0,
-        name: str = "weighted_moments",
-    ) -> None:
-        if (weigh is None) != (state is None) or (weigh is None and largest != 1):
+    geometry: Geometry
+    weigh: Callable[[Array], Array] | None = None
+    state: Array | None = None
+    largest: float = 1.0
+    name: str = "weighted_moments"
+    proof = "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, privacy/queries/weighted_moments.py)"
+
+    def __post_init__(self) -> None:
+        if (self.weigh is None) != (self.state is None) or (self.weigh is None and self.largest != 1):
             raise ValueError("Weights need a state and a largest value, and both need weights.")
-        self.name = name
-        self.state = state
-        self.largest = largest
-        self.objective = Polynomial(_MOMENTS, geometry if weigh is None else _private_intercept(geometry), "matrix")
+        geometry = self.geometry if self.weigh is None else _private_intercept(self.geometry)
+        self.objective = Polynomial(_MOMENTS, geometry, "matrix")
         """The same coefficients as a polynomial: it decides which of them are released, and in which order."""
-        self._weigh = weigh
         self._cache: tuple[Sample, Array] | None = None
 
     @property
@@ -82,15 +79,14 @@ class WeightedMoments(Query):
         """Return Z'SZ, by products of a constant number of rows, so that every engine gets the same bits."""
         width = rows.z.shape[1]
         total = np.zeros((width, width))
-        for start in range(0, rows.n, CHUNK):
-            chunk = Rows(rows.z[start : start + CHUNK], rows.geometry)
+        for chunk in rows.chunks():
             total += chunk.z.T @ (chunk.z * self._weights(chunk, run)[:, None])
         return total
 
     def _weights(self, rows: Rows, run: int) -> Array:
-        if self._weigh is None or self.state is None:
+        if self.weigh is None or self.state is None:
             return np.ones(rows.n)
-        return np.asarray(np.clip(self._weigh(rows.y - rows.x @ self.state[run]), 0.0, self.largest))
+        return np.asarray(np.clip(self.weigh(rows.y - rows.x @ self.state[run]), 0.0, self.largest))
 
     def quadratic(self, answer: Array, n: Array) -> Quadratic:
         """Return Σ s (y - x'w)² of a released answer without its constant: w'Bw - 2A'w."""
@@ -132,10 +128,6 @@ class WeightedMoments(Query):
         """Return a standard deviation per coefficient, so that both triangles of B count: off the diagonal std/√2 ("GOE")."""
         j, k = self.objective.pairs
         return np.concatenate([np.where(j == k, std, std / math.sqrt(2)), np.full(self.objective.geometry.dimension, std)])
-
-    @property
-    def proof(self) -> str:
-        return "κ times the supremum for rows of weight 1 over replace-one neighbours (dpbench, queries/weighted_moments.py)"
 
 
 class _Part(Query):

@@ -18,8 +18,9 @@ from dpbench.data.bins import Binning
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.data.splits import Splits
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.replay import ReplayCurator
+from dpbench.privacy.standard_draws import Draws
 from dpbench.records.cell_tags import Provenance
 
 

@@ -12,8 +12,9 @@ import pytest
 from dpbench.base.random_streams import stream
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 
 MODELS = ["ridge", "lasso", "elastic_net"]
 PENALTIES = 10.0 ** np.arange(-6, 0.1, 0.5)

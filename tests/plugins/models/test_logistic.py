@@ -12,8 +12,9 @@ from sklearn.metrics import log_loss, roc_auc_score, roc_curve
 
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.standard_draws import Draws
 
 Make = Callable[..., Any]
 

@@ -7,10 +7,11 @@ import pytest
 
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
-from dpbench.privacy.curator import Curator, Draws
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
+from dpbench.privacy.standard_draws import Draws
 
 
 def test_a_query_s_exact_answer_is_the_sum_of_its_contributions(make, table) -> None:

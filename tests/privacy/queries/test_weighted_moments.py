@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpbench.data.blocks import Block
-from dpbench.data.samples import CHUNK, WholeSample
-from dpbench.data.scaling import scale
+from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import CHUNK, scale
 from dpbench.data.splits import Splits
 from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
