@@ -31,7 +31,7 @@ from dpbench.experiments.presets import Experiment, experiments, select
 from dpbench.report.figures.catalog import preset_figure
 from dpbench.report.figures.style import save, styled
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.sweep_reader import read_sweep
+from dpbench.tracking.sweep_files import read_sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"

@@ -72,7 +72,7 @@ def _verdicts(claims: list[Claim], uri: str | None, experiment: str, run_id: str
     from dpbench.experiments.verdicts import judge
     from dpbench.tracking.connection import Missing
     from dpbench.tracking.store import open_store
-    from dpbench.tracking.sweep_reader import preset_sweeps, read_sweep
+    from dpbench.tracking.sweep_files import preset_sweeps, read_sweep
 
     newest = any(NEWEST in claim.presets for claim in claims)
     if run_id is not None and not newest:

@@ -22,7 +22,7 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     from dpbench.report.report_files import ReportFolder
     from dpbench.report.wording import plural
     from dpbench.tracking.store import open_store
-    from dpbench.tracking.sweep_reader import read_sweep
+    from dpbench.tracking.sweep_files import read_sweep
 
     folder = ReportFolder(Path(out).expanduser())
     with open_store(uri, experiment, create=False) as store:

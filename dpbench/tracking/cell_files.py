@@ -1,14 +1,12 @@
 """Write and read the files of a cell: its configuration, its ledger, and tables of its runs and curves."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +14,10 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.records.names import CONFIG_FILE, CURVES_FILE, LEDGER_FILE, RUNS_FILE
 from dpbench.tracking.store import artifact_path
 
-Content = TypeVar("Content")
-
 
 def write_cell_files(record: CellRecord, folder: Path) -> None:
     """Write ``config.yaml``, ``ledger.json``, ``runs.parquet`` and ``curves.parquet``, leaving out those that would be empty."""
+    import pandas
     import yaml
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +31,9 @@ def write_cell_files(record: CellRecord, folder: Path) -> None:
     if detail.runs:
         _write_table(detail.runs, folder / RUNS_FILE)
     if detail.curves:
-        _write_table(_stacked(detail.curves), folder / CURVES_FILE)
+        # the columns that a curve lacks become NaN
+        stacked = pandas.concat([pandas.DataFrame({"curve": name, **curve}) for name, curve in detail.curves.items()])
+        _write_table({name: stacked[name].to_numpy() for name in stacked}, folder / CURVES_FILE)
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,11 @@ class StoredDetail:
     def config(self) -> Mapping[str, Any]:
         import yaml
 
-        return self._read(CONFIG_FILE, lambda path: dict(yaml.safe_load(path.read_text(encoding="utf-8"))))
+        return self._read(CONFIG_FILE, lambda path: yaml.safe_load(path.read_text(encoding="utf-8")))
 
     @cached_property
     def ledger(self) -> Mapping[str, Any]:
-        return self._read(LEDGER_FILE, lambda path: dict(json.loads(path.read_text(encoding="utf-8"))))
+        return self._read(LEDGER_FILE, lambda path: json.loads(path.read_text(encoding="utf-8")))
 
     @cached_property
     def runs(self) -> Mapping[str, np.ndarray]:
@@ -61,22 +60,17 @@ class StoredDetail:
 
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]:
-        return self._read(CURVES_FILE, read_curves)
+        table = self._read(CURVES_FILE, _read_table)
+        names = table.pop("curve", np.array([]))
+        return {
+            name: {column: values[names == name] for column, values in table.items() if np.isfinite(values[names == name]).all()}
+            for name in dict.fromkeys(names.tolist())
+        }
 
-    def _read(self, name: str, reader: Callable[[Path], dict[str, Content]]) -> Mapping[str, Content]:
+    def _read(self, name: str, reader: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
         """Return the content of a file, or nothing if the cell has no such file."""
         path = artifact_path(self.store_uri, self.artifact_uri, name)
         return reader(path) if path else {}
-
-
-def read_curves(path: Path) -> dict[str, dict[str, np.ndarray]]:
-    """Return the curves of ``curves.parquet`` by name."""
-    table = _read_table(path)
-    names = table.pop("curve")
-    return {
-        name: {column: values[names == name] for column, values in table.items() if np.isfinite(values[names == name]).all()}
-        for name in dict.fromkeys(names.tolist())
-    }
 
 
 def _plain(value: Any) -> Any:
@@ -92,32 +86,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _stacked(curves: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return one table of all curves. A curve that no run has keeps its points; its other columns are NaN."""
-    names = dict.fromkeys(column for curve in curves.values() for column in curve)
-    sizes = [len(curve["x"]) for curve in curves.values()]
-    columns = {
-        name: np.concatenate([curve.get(name, np.full(size, np.nan)) for curve, size in zip(curves.values(), sizes, strict=True)])
-        for name in names
-    }
-    return {"curve": np.repeat(list(curves), sizes), **columns}
-
-
 def _write_table(columns: Mapping[str, np.ndarray], path: Path) -> None:
+    """Write a table. Rows of several numbers become lists, which pandas reads back as one array per row."""
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pyarrow.table({name: _column(values) for name, values in columns.items()}), path)
-
-
-def _column(values: np.ndarray) -> Any:
-    """Return a column. Rows of several numbers become lists, which pandas reads back as one array per row."""
-    import pyarrow
-
-    if values.ndim == 1:
-        return pyarrow.array(values)
-    rows = np.ascontiguousarray(values).reshape(len(values), -1)
-    return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(rows.ravel()), rows.shape[1])
+    arrays = {name: values if values.ndim == 1 else list(values.reshape(len(values), -1)) for name, values in columns.items()}
+    pyarrow.parquet.write_table(pyarrow.table(arrays), path)
 
 
 def _read_table(path: Path) -> dict[str, np.ndarray]:

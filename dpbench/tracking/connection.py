@@ -1,12 +1,10 @@
 """Connect to a tracking store of any kind within seconds, create its tables once, and refuse one that cannot be used."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +27,22 @@ _DRIVERS = {
 }
 
 
+_TIMEOUT_OPTIONS = {"sqlite": "timeout", "postgresql": "connect_timeout", "mysql": "connect_timeout"}
+
+_LOCKS = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_lock(hashtext('dpbench'))"}
+"""What makes every other process wait until this one has closed its connection."""
+
+
 @contextmanager
-def connected(uri: str, create: bool) -> Iterator[MlflowClient]:
+def connected(uri: str, create: bool) -> Iterator["MlflowClient"]:
     """Yield a client of the store while no other process can create it; every failure is refused with one sentence."""
-    kind = _open_server if scheme(uri) in SERVERS else _open_sqlite if scheme(uri) == "sqlite" else _open_database
-    with _refusing(uri), kind(uri, create) as client:
-        yield client
+    try:
+        with (_open_server if scheme(uri) in SERVERS else _open_database)(uri, create) as client:
+            yield client
+    except Refused:
+        raise
+    except Exception as error:  # SQLAlchemy, its drivers, requests and MLflow each raise their own
+        raise Refused(f"The tracking store {masked(uri)!r} cannot be used: {_reason(error, uri)}.") from error
 
 
 def merge_write_ahead_log(uri: str) -> None:
@@ -55,36 +63,20 @@ class Missing(Refused):
         )
 
 
-@contextmanager
-def _refusing(uri: str) -> Iterator[None]:
-    """Turn every error of an opening store into one sentence for the user."""
-    try:
-        yield
-    except Refused:
-        raise
-    except Exception as error:  # SQLAlchemy, its drivers, requests and MLflow each raise their own
-        raise Refused(f"The tracking store {masked(uri)!r} cannot be used: {_reason(error, uri)}.") from error
-
-
 def _reason(error: Exception, uri: str) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"its driver {error.name} is not installed; {_DRIVERS.get(error.name or '', f'pip install {error.name}')}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror} ({Path(error.filename).parent})"
-    unreachable = "Max retries exceeded" in str(error) or "Connection refused" in str(error)
-    words = "no server answers there" if unreachable else _first_line(error)
-    password = password_of(uri)
-    return (words.replace(password, "***") if password else words).rstrip(". ")
-
-
-def _first_line(error: Exception) -> str:
-    cause = getattr(error, "orig", None) or error
-    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    if "Max retries exceeded" in str(error) or "Connection refused" in str(error):
+        return "no server answers there"
+    cause, password = getattr(error, "orig", None) or error, password_of(uri)
+    first_line = str(cause).strip().partition("\n")[0] or type(error).__name__
+    return (first_line.replace(password, "***") if password else first_line).rstrip(". ")
 
 
 @contextmanager
-def _open_server(uri: str, create: bool) -> Iterator[MlflowClient]:
+def _open_server(uri: str, create: bool) -> Iterator["MlflowClient"]:
     """Give a server little time for its first answer, and more time later."""
     from mlflow import MlflowClient
 
@@ -98,47 +90,32 @@ def _open_server(uri: str, create: bool) -> Iterator[MlflowClient]:
 
 
 @contextmanager
-def _open_database(uri: str, create: bool) -> Iterator[MlflowClient]:
+def _open_database(uri: str, create: bool) -> Iterator["MlflowClient"]:
     """Connect once without MLflow, which would retry for minutes, and let one process at a time create the tables."""
     import sqlalchemy
     from mlflow import MlflowClient
 
-    backend = scheme(uri)
-    timeout = {"connect_timeout": _TIMEOUT_SECONDS} if backend in ("postgresql", "mysql") else {}
-    engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool, connect_args=timeout)
-    with engine.connect() as connection:
-        if backend == "postgresql":
-            connection.execute(sqlalchemy.text("SELECT pg_advisory_lock(hashtext('dpbench'))"))
-        tables = sqlalchemy.inspect(connection).get_table_names()
-        if not create and "experiments" not in tables:
-            raise Missing(uri, "are no runs")
-        if "alembic_version" in tables:
-            rows = connection.execute(sqlalchemy.text("SELECT version_num FROM alembic_version"))
-            _check_schema([str(row[0]) for row in rows], uri)
-        yield MlflowClient(tracking_uri=uri)
-
-
-@contextmanager
-def _open_sqlite(uri: str, create: bool) -> Iterator[MlflowClient]:
-    from mlflow import MlflowClient
-
-    path = sqlite_path(uri)
-    assert path is not None
-    if not path.exists():
+    backend, path = scheme(uri), sqlite_path(uri)
+    if path and not path.exists():
         if not create:
             raise Missing(uri, "are no runs")
         _create_sqlite(path)
-    with closing(sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        known = "alembic_version" in tables
-        versions = [row[0] for row in connection.execute("SELECT version_num FROM alembic_version")] if known else []
-        connection.execute("ROLLBACK")
-        if tables and not known:
+    timeout = {_TIMEOUT_OPTIONS[backend]: _TIMEOUT_SECONDS} if backend in _TIMEOUT_OPTIONS else {}
+    engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool, connect_args=timeout)
+    with engine.connect() as connection:
+        if backend in _LOCKS:
+            connection.exec_driver_sql(_LOCKS[backend])
+        tables = sqlalchemy.inspect(connection).get_table_names()
+        if "alembic_version" in tables:
+            _check_schema(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all(), uri)
+        elif path and tables:
             raise Refused(f"The tracking store {uri!r} is the database of another program: it holds the table {min(tables)!r}.")
-        _check_schema(versions, uri)
-        with suppress(sqlite3.OperationalError):  # faster, but not worth a refusal while another process reads
-            connection.execute("PRAGMA journal_mode=WAL")
+        if not create and "experiments" not in tables:
+            raise Missing(uri, "are no runs")
+        if path:
+            connection.exec_driver_sql("ROLLBACK")  # MLflow opens its own connection, which the lock would stop
+            with suppress(sqlalchemy.exc.OperationalError):  # faster, but not worth a refusal while another process reads
+                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         yield MlflowClient(tracking_uri=uri)
 
 
@@ -167,18 +144,16 @@ def _create_sqlite(path: Path) -> None:
         neighbour.unlink(missing_ok=True)
 
 
-def _check_schema(versions: list[str], uri: str) -> None:
+def _check_schema(versions: Sequence[str], uri: str) -> None:
     """Refuse a database that the installed MLflow neither reads nor upgrades by itself."""
     import mlflow
     from alembic.script import ScriptDirectory
 
     installed = f"the installed {mlflow.__version__}"
     scripts = ScriptDirectory(str(Path(mlflow.__file__).parent / "store" / "db_migrations"))
-    known = {script.revision for script in scripts.walk_revisions()}
-    heads = set(scripts.get_heads())
-    if any(version not in known for version in versions):
+    if not {script.revision for script in scripts.walk_revisions()}.issuperset(versions):
         raise Refused(f"The tracking store {masked(uri)!r} was written by a newer MLflow than {installed}: upgrade mlflow.")
-    if versions and not heads.issuperset(versions):
+    if not set(scripts.get_heads()).issuperset(versions):
         raise Refused(
             f"The tracking store {masked(uri)!r} was written by an older MLflow than {installed}: "
             "save a copy of it, then run mlflow db upgrade on it."

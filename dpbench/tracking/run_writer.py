@@ -1,14 +1,11 @@
 """Write sweeps and finished cells to MLflow, under the names that ``dpbench/records/names.py`` declares."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
@@ -33,7 +30,7 @@ MAX_SINGLE_LOOKUPS = 20
 _CUT_NOTE = f"\n\n*This note is cut here: the artifact `{names.NOTE_FILE}` has all of it.*"
 
 
-class Writer:
+class Writer(AbstractContextManager["Writer"]):
     """The only writer of a store: it writes one run per cell under one parent run per sweep.
 
     As a context manager it closes every run that it has begun, so that none looks as if it were still running.
@@ -44,10 +41,7 @@ class Writer:
         self._client = store.client
         self._open_runs: set[str] = set()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         from mlflow.exceptions import MlflowException
 
         for run_id in sorted(self._open_runs):
@@ -72,8 +66,8 @@ class Writer:
 
     def open_sweep(self, sweep_key: str, name: str, sweep: SweepRecord, note: str) -> str:
         """Begin a sweep and return the id of its run, the parent of its cells."""
-        tags = {names.KIND: "sweep", names.SWEEP_KEY: sweep_key, names.NOTE: shortened(note)}
-        tags |= {names.COMMAND: sweep.command, names.QUICK: str(sweep.quick).lower()}
+        tags = {names.KIND: "sweep", names.SWEEP_KEY: sweep_key, names.COMMAND: sweep.command, names.NOTE: shortened(note)}
+        tags |= {names.QUICK: str(sweep.quick).lower()}
         tags |= {names.PRESET: sweep.preset.name} if sweep.preset is not None else {}
         return str(self._begin(name, tags, _now()).info.run_id)
 
@@ -120,7 +114,7 @@ class Writer:
             self._client.log_artifacts(parent, str(artifacts))
         self._end(parent, status)
 
-    def _begin(self, name: str, tags: Mapping[str, str], start: int) -> Run:
+    def _begin(self, name: str, tags: Mapping[str, str], start: int) -> "Run":
         source = {"mlflow.source.name": "dpbench", "mlflow.source.type": "LOCAL"}
         texts = {key: value if key == names.NOTE else _cut(value, MAX_TAG_LENGTH) for key, value in tags.items()}
         run = self._client.create_run(self._store.experiment_id, start_time=start, tags={**source, **texts}, run_name=name)
@@ -132,7 +126,7 @@ class Writer:
         self._open_runs.discard(run_id)
 
     @contextmanager
-    def _artifacts(self, run: Run) -> Iterator[Path]:
+    def _artifacts(self, run: "Run") -> Iterator[Path]:
         """Yield the run's artifact folder or, if it is on another machine, a temporary folder that is uploaded afterwards."""
         from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
         from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
@@ -146,7 +140,7 @@ class Writer:
             repository.log_artifacts(folder)
 
 
-def _record_of(run: Run, store: Store) -> CellRecord:
+def _record_of(run: "Run", store: Store) -> CellRecord:
     """Return a recorded cell under the names it had when it ran, without what only the store adds."""
     tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.") and name not in STORE_TAGS}
     # the last value of a history has the metric's bare name next to its summaries

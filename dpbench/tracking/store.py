@@ -1,15 +1,13 @@
 """Open the MLflow store that a sweep writes to, or refuse with one sentence that says why it cannot be opened."""
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
 from dpbench.records.names import KIND
@@ -26,13 +24,13 @@ PAGE_SIZE = 1_000
 
 
 @dataclass(frozen=True)
-class Store:
+class Store(AbstractContextManager["Store"]):
     """One experiment of one MLflow store, open for writing by this process alone."""
 
     uri: str
     experiment: str
     experiment_id: str
-    client: MlflowClient
+    client: "MlflowClient"
 
     @property
     def shown(self) -> str:
@@ -43,7 +41,7 @@ class Store:
     def is_server(self) -> bool:
         return scheme(self.uri) in SERVERS
 
-    def search(self, query: str, limit: int | None = None) -> Iterator[Run]:
+    def search(self, query: str, limit: int | None = None) -> Iterator["Run"]:
         """Yield the runs of the experiment that match a query, the newest first, reading them page by page."""
         newest, size, token = ["attributes.start_time DESC"], limit or PAGE_SIZE, None
         while True:
@@ -59,10 +57,7 @@ class Store:
         merge_write_ahead_log(self.uri)
         atexit.unregister(self.close)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -105,7 +100,7 @@ def _silence_mlflow() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _experiment_id(client: MlflowClient, uri: str, name: str, create: bool) -> str:
+def _experiment_id(client: "MlflowClient", uri: str, name: str, create: bool) -> str:
     """Return the id of the experiment, created if it is missing. Tagging it shows that the store can be written."""
     from mlflow.exceptions import MlflowException
 

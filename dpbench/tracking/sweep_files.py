@@ -1,14 +1,24 @@
-"""Write and read the files of a sweep: its plan, the records of its cells, and its request."""
-
-from __future__ import annotations
+"""Write the files of a sweep, find sweeps in the store, and read them back from the store alone."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dpbench.records.cell_record import CellDetail, CellRecord
-from dpbench.records.names import PLAN_FILE, RECORDS_FILE, REQUEST_FILE
+from dpbench.base.errors import Refused
+from dpbench.records.cell_record import CellRecord, DetailInMemory
+from dpbench.records.names import KIND, PLAN_FILE, PRESET, RECORDS_FILE, REPEATED, REQUEST_FILE
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.tracking.cell_files import StoredDetail
+from dpbench.tracking.store import Store, artifact_path
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
+MIN_RUN_ID_LENGTH = 6
+"""Minimum length of a run-id prefix that names a sweep."""
+MAX_LISTED_SWEEPS = 10
+"""How many sweeps a refusal lists."""
 
 
 def write_sweep_files(sweep: SweepRecord, folder: Path) -> None:
@@ -21,10 +31,65 @@ def write_sweep_files(sweep: SweepRecord, folder: Path) -> None:
     (folder / REQUEST_FILE).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def read_sweep_files(records: Path, request: Path, run_id: str, detail: Callable[[str], CellDetail]) -> SweepRecord:
-    """Return the sweep of these two files; ``detail`` returns the detail of a cell's run."""
+def read_sweep(store: Store, name: str | None = None) -> SweepRecord:
+    """Return a finished sweep: the newest one with this preset or this run id (a prefix is enough), or the newest of all."""
+    names = []
+    for run in _finished(store):
+        preset = run.data.tags.get(PRESET)
+        names.append(preset or run.info.run_id)
+        is_prefix = name is not None and len(name) >= MIN_RUN_ID_LENGTH and run.info.run_id.startswith(name)
+        if name in (None, preset) or is_prefix:
+            sweep = _read(store, run)
+            if sweep is not None:
+                return sweep
+    known = list(dict.fromkeys(names))
+    missing = f"no finished sweep {name!r}" if name else "no finished sweep"
+    too_short = name is not None and len(name) < MIN_RUN_ID_LENGTH
+    hint = f" A run id needs at least its first {MIN_RUN_ID_LENGTH} characters." if too_short else ""
+    more = f" and {len(known) - MAX_LISTED_SWEEPS} more" if len(known) > MAX_LISTED_SWEEPS else ""
+    listed = f" Known: {', '.join(known[:MAX_LISTED_SWEEPS])}{more}." if known else ""
+    raise Refused(f"In the experiment {store.experiment!r} of {store.shown} there is {missing}.{hint}{listed}")
+
+
+def preset_sweeps(store: Store) -> dict[str, SweepRecord]:
+    """Return the best finished sweep of every preset: unchanged before changed, whole before quick, then the newest."""
+    best: dict[str, SweepRecord] = {}
+    for run in _finished(store):
+        name = run.data.tags.get(PRESET)
+        sweep = _read(store, run) if name and (name not in best or _distance(best[name])) else None
+        if name and sweep is not None and (name not in best or _distance(sweep) < _distance(best[name])):
+            best[name] = sweep
+    return best
+
+
+def _distance(sweep: SweepRecord) -> int:
+    """Return how far a sweep is from its preset: 0 if it is the same, more if it is quick, and most if its grid was changed."""
+    return 2 * bool(sweep.changed) + sweep.quick
+
+
+def sweeps(store: Store) -> list["Run"]:
+    """Return the runs of all sweeps, whatever their status, the last requested first."""
+    runs = store.search(f"tags.`{KIND}` = 'sweep'")
+    return sorted(runs, key=lambda run: -int(run.data.tags.get(REPEATED, run.info.start_time)))
+
+
+def _finished(store: Store) -> Iterator["Run"]:
+    """Return the runs of sweeps that came to their end, with or without failed cells."""
+    return (run for run in sweeps(store) if run.info.status in ("FINISHED", "FAILED"))
+
+
+def _read(store: Store, run: "Run") -> SweepRecord | None:
+    """Return the sweep of a parent run, or None if its files are missing."""
     import pyarrow.parquet
 
-    rows = pyarrow.parquet.read_table(records).to_pylist()
-    cells = tuple(CellRecord.from_columns(row, detail(row.get("run_id") or "")) for row in rows)
-    return SweepRecord.from_request(json.loads(request.read_text(encoding="utf-8")), cells, run_id)
+    run_id, home = run.info.run_id, run.info.artifact_uri
+    records, request = (artifact_path(store.uri, home, name) for name in (RECORDS_FILE, REQUEST_FILE))
+    if not (records and request):
+        return None
+    cells = []
+    for row in pyarrow.parquet.read_table(records).to_pylist():
+        cell_id = row.get("run_id")  # a pruned cell has none
+        # all runs of an experiment have their artifacts below one address, each below its own id
+        detail = StoredDetail(store.uri, home.replace(run_id, cell_id)) if cell_id else DetailInMemory()
+        cells.append(CellRecord.from_columns(row, detail))
+    return SweepRecord.from_request(json.loads(request.read_text(encoding="utf-8")), tuple(cells), run_id)

@@ -1,7 +1,5 @@
 """Serve MLflow's UI for a store, on this machine only, until the user stops it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -14,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from dpbench.base.errors import Refused
@@ -22,7 +19,7 @@ from dpbench.records.names import KIND
 from dpbench.tracking.connection import Missing, merge_write_ahead_log
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.store_uri import without_login
-from dpbench.tracking.sweep_reader import sweeps
+from dpbench.tracking.sweep_files import sweeps
 from dpbench.tracking.ui_view import link, save_view, sweep_link
 
 HOST = "127.0.0.1"
@@ -130,7 +127,7 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
     while time.monotonic() < deadline and process.poll() is None:
         # The log names the address once our server listens. An answer alone may come from another server that took the port.
         if address in log.read_text(errors="replace"):
-            with suppress(URLError, OSError), opener.open(f"{address}/health", timeout=2):
+            with suppress(OSError), opener.open(f"{address}/health", timeout=2):
                 return
         time.sleep(0.1)
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
@@ -140,30 +137,16 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """End the server and its workers, which are one process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # the group is empty: all of them have ended
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_SECONDS)
-            if not _alive(process.pid):
-                return
-
-
-def _alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
     """Treat a request to terminate or a closed terminal as Ctrl-C, so that the server never outlives this process."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -4,8 +4,6 @@ MLflow stores shared views in tags of the experiment, in an undocumented format.
 written, the links fall back to a flat table with MLflow's own columns.
 """
 
-from __future__ import annotations
-
 import base64
 import colorsys
 import json
@@ -112,7 +110,7 @@ class Layout:
     attacked: bool = False
 
     @classmethod
-    def of(cls, cells: Sequence[Run]) -> Self:
+    def of(cls, cells: Sequence["Run"]) -> Self:
         """Return the layout for these cells."""
         records = [CellRecord("resumed", cell.data.params, metrics=cell.data.metrics) for cell in cells]
         attacked = any(record.attacked for record in records)
@@ -132,12 +130,9 @@ class Layout:
         metrics = [*(f"{score}_median" for score in self.scores), EPSILON_ACCOUNTED]
         metrics += ["attack/advantage_mean", names.ATTACK_CAP] if self.attacked else []
         references = [f"{prefix}{score.removeprefix('utility/')}_median" for score in self.scores for prefix in REFERENCES]
-        return {
-            **{f"params.`{name}`": max(90, _text_width(name)) for name in self.params},
-            **{f"metrics.`{name}`": max(160, _text_width(name)) for name in metrics},
-            **{f"tags.`{name}`": max(90, _text_width(name)) for name in (names.SOUND, names.PRIVATE, names.LEAKS, names.STATUS)},
-            **{f"metrics.`{name}`": max(160, _text_width(name)) for name in references},
-        }
+        tags = (names.SOUND, names.PRIVATE, names.LEAKS, names.STATUS)
+        groups = (("params", 90, self.params), ("metrics", 160, metrics), ("tags", 90, tags), ("metrics", 160, references))
+        return {f"{kind}.`{name}`": max(width, 7 * len(name) + 25) for kind, width, group in groups for name in group}
 
     def state(self) -> dict[str, Any]:
         """Return the state of MLflow's page."""
@@ -153,10 +148,6 @@ class Layout:
             "columnWidths": {**_COLUMN_WIDTHS, **self.columns},
             "compareRunCharts": [chart for score, axes in self.scores.items() for chart in _charts(f"{score}_median", axes)],
         }
-
-
-def _text_width(name: str) -> int:
-    return 7 * len(name) + 25
 
 
 def _varied(params: Sequence[str], cells: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

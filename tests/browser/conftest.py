@@ -19,7 +19,7 @@ from mlflow.entities import Run
 
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.store import open_store
-from dpbench.tracking.sweep_reader import read_sweep
+from dpbench.tracking.sweep_files import read_sweep
 from dpbench.tracking.ui_server import Pages, newest_sweep, serving
 from dpbench.tracking.ui_view import ALL_CELLS, save_view
 

@@ -102,7 +102,7 @@ def test_too_short_a_run_id_is_told_how_long_it_must_be(home: Path, capsys: Capt
 
 
 def test_a_cut_list_of_sweeps_says_that_it_is_cut(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.setattr("dpbench.tracking.sweep_reader.MAX_LISTED_SWEEPS", 1)
+    monkeypatch.setattr("dpbench.tracking.sweep_files.MAX_LISTED_SWEEPS", 1)
     assert main(["report", "zhang2012/fig66"]) == 2
     assert " and 1 more." in capsys.readouterr().err
 

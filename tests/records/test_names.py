@@ -14,7 +14,7 @@ from dpbench.records.names import Name
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.registry.lookup import registry
 from dpbench.tracking.store import open_store
-from dpbench.tracking.sweep_reader import read_sweep
+from dpbench.tracking.sweep_files import read_sweep
 
 GROUPS = {key: value for key, value in vars(names).items() if key.isupper() and isinstance(value, tuple)}
 SUFFIXES = tuple(name.text for name in names.declared("suffixes"))

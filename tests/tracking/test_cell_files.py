@@ -11,7 +11,7 @@ import pandas as pd
 import yaml
 
 from dpbench.records.cell_record import CellRecord, DetailInMemory
-from dpbench.tracking.cell_files import StoredDetail, read_curves, write_cell_files
+from dpbench.tracking.cell_files import StoredDetail, write_cell_files
 
 MakeRecord = Callable[..., CellRecord]
 
@@ -55,7 +55,7 @@ def test_a_curve_that_no_run_has_keeps_its_points(tmp_path: Path) -> None:
     x = np.linspace(0, 1, 5)
     curves = {"utility/roc": {"x": x}, "reference/no_privacy/roc": {"x": x, "mean": x**2}}
     write_cell_files(CellRecord("run", {}, detail=DetailInMemory(curves=curves)), tmp_path)
-    read = read_curves(tmp_path / "curves.parquet")
+    read = StoredDetail("sqlite:///unused.db", tmp_path.as_uri()).curves
     assert list(read) == list(curves)
     assert list(read["utility/roc"]) == ["x"]
     np.testing.assert_array_equal(read["reference/no_privacy/roc"]["mean"], x**2)
