@@ -44,8 +44,7 @@ def near_names(name: str, known: Iterable[str]) -> str:
     return f"{hint} Known: {', '.join(names) or 'none'}."
 
 
-def name_fault(what: str, name: Any) -> str:
-    """Return what is wrong with the name of a component, metric or paper in one sentence, or an empty text."""
-    if isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        return ""
-    return f"The name of {what} must be small letters, digits and _, a letter first. Got {name!r} instead."
+def check_spelling(what: str, name: Any) -> None:
+    """Refuse the name of a component, metric or paper that the command line could not read."""
+    if not (isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
+        raise Refused(f"The name of {what} must be small letters, digits and _, a letter first. Got {name!r} instead.")

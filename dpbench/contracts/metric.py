@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.base.errors import Refused, name_fault
+from dpbench.base.errors import Refused, check_spelling
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import Sample
@@ -115,8 +115,7 @@ class Metric:
     """Whether every model of that target has it. Otherwise a model asks for it by name (``Model.metrics``)."""
 
     def __post_init__(self) -> None:
-        if fault := name_fault("a metric", self.name):
-            raise Refused(fault)
+        check_spelling("a metric", self.name)
         if (self.compute is None) == (self.compute_run is None):
             raise Refused(f"The metric {self.name} must have one of 'compute' and 'compute_run'.")
         if self.better not in ("lower", "higher", "neither"):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpbench.base.errors import Refused, name_fault
+from dpbench.base.errors import Refused, check_spelling
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,7 @@ class Paper:
     folder: Path
 
     def __post_init__(self) -> None:
-        if fault := name_fault("a paper", self.name):
-            raise Refused(fault)
+        check_spelling("a paper", self.name)
         if not (isinstance(self.title, str) and self.title.strip()):
             raise Refused(f"The title of the paper {self.name} must be a text. Got {self.title!r} instead.")
         object.__setattr__(self, "folder", Path(self.folder))

@@ -1,7 +1,7 @@
 """Splits: which rows train and which test, repeat by repeat."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,8 +21,6 @@ class Splits:
     total minus that part's.
     """
 
-    name: ClassVar[str] = "splits"
-
     scheme: Literal["kfold", "holdout"] = option("kfold", help="repeated k-fold or repeated hold-out")
     repeats: int = option(50, low=1, help="number of times that the table is split")
     folds: int = option(5, low=2, help="number of parts of a k-fold split")
@@ -31,7 +29,7 @@ class Splits:
     )
 
     def __post_init__(self) -> None:
-        check_options(self, self.name)
+        check_options(self, "splits")
 
     @property
     def tests(self) -> int:

@@ -73,18 +73,14 @@ class ColumnChunk:
         from pyarrow import compute, types
 
         if all(map(is_number, levels)) and not types.is_boolean(self.array.type):
-            values = self.numbers()
-            numbers = np.array([float(level) for level in levels])
-            order = np.argsort(numbers)
-            at = np.clip(np.searchsorted(numbers[order], values), 0, len(numbers) - 1)
-            positions = np.where(numbers[order][at] == values, order[at].astype(float), -1.0)
-            positions[np.isnan(values)] = np.nan
+            array: Any = pyarrow.array(self.numbers() + 0.0, from_pandas=True)  # + 0.0, here and below, turns -0.0 into 0.0
+            names: list[Any] = [float(level) + 0.0 for level in levels]
         else:
-            texts, names = self.texts(), list(levels)
+            array, names = self.texts(), list(levels)
             if {name.lower() for name in names} <= {"true", "false"}:
-                texts, names = compute.utf8_lower(texts), [name.lower() for name in names]
-            matches = compute.fill_null(compute.index_in(texts, value_set=pyarrow.array(names, texts.type)), -1)
-            positions = np.where(np.asarray(texts.is_null()), np.nan, np.asarray(matches).astype(float))
+                array, names = compute.utf8_lower(array), [name.lower() for name in names]
+        matches = compute.fill_null(compute.index_in(array, value_set=pyarrow.array(names, array.type)), -1)
+        positions = np.where(np.asarray(array.is_null()), np.nan, np.asarray(matches).astype(float))
         self._check(f"must hold one of its levels {', '.join(map(repr, levels))}", "holds something else", positions < 0)
         return positions
 

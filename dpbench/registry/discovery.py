@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import pluggy
 
-from dpbench.base.errors import near_names
+from dpbench.base.errors import Refused, near_names
 from dpbench.contracts import hooks
 from dpbench.contracts.kinds import KINDS, OFFERS
-from dpbench.registry.class_checks import fault
+from dpbench.registry.class_checks import check_offer
 from dpbench.registry.plugin_sources import Plugin
 
 
@@ -88,8 +88,12 @@ def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Regist
     for offer in offers:
         name = getattr(offer, "name", None)
         label = name if isinstance(name, str) else getattr(offer, "__name__", repr(offer))
-        reason = fault(kind, offer)
-        yield _broken(plugin, kind, label, reason) if reason else Registration(plugin, kind, label, offer)
+        try:
+            check_offer(kind, offer)
+        except Refused as refusal:
+            yield _broken(plugin, kind, label, str(refusal))
+        else:
+            yield Registration(plugin, kind, label, offer)
 
 
 def _broken(plugin: Plugin, kind: str, name: str, reason: str, error: BaseException | None = None) -> Registration:
@@ -98,14 +102,10 @@ def _broken(plugin: Plugin, kind: str, name: str, reason: str, error: BaseExcept
 
 def _unmarked_hooks(module: Any) -> list[str]:
     """Return the functions of the plugin itself that look like hooks and lack the marker."""
-    return [
-        name
-        for name, value in getattr(module, "__dict__", {}).items()
-        if name.startswith(f"{hooks.PROJECT}_")
-        and callable(value)
-        and getattr(value, "__module__", None) == getattr(module, "__name__", None)
-        and not hasattr(value, f"{hooks.PROJECT}_impl")
-    ]
+    home, prefix = getattr(module, "__name__", None), f"{hooks.PROJECT}_"
+    names = [name for name in getattr(module, "__dict__", {}) if name.startswith(prefix) and callable(getattr(module, name))]
+    defined = (name for name in names if getattr(getattr(module, name), "__module__", None) == home)
+    return [name for name in defined if not hasattr(getattr(module, name), f"{prefix}impl")]
 
 
 def _one_line(error: BaseException) -> str:

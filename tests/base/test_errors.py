@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpbench.base.errors import Refused, check_known, name_fault, near_names, unknown
+from dpbench.base.errors import Refused, check_known, check_spelling, near_names, refuse_on, unknown
 
 
 def test_an_unknown_name_lists_the_near_names_and_all_known_ones() -> None:
@@ -28,10 +28,28 @@ def test_the_first_name_that_is_not_known_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["a", "fm", "cdp_irls", "zhang2012"])
 def test_small_letters_digits_and_underscores_make_a_name(name: str) -> None:
-    assert name_fault("a paper", name) == ""
+    check_spelling("a paper", name)
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "_a", "Fm", "a-b", "a b", "ä", "a\n", None, 3])
 def test_anything_else_is_explained_with_what_came(name: Any) -> None:
     expected = f"The name of a paper must be small letters, digits and _, a letter first. Got {name!r} instead."
-    assert name_fault("a paper", name) == expected
+    with pytest.raises(Refused) as refusal:
+        check_spelling("a paper", name)
+    assert str(refusal.value) == expected
+
+
+def test_a_library_s_error_becomes_a_refusal_without_its_own_message() -> None:
+    with (
+        pytest.raises(Refused, match=r"^The value must be a number\.$") as refusal,
+        refuse_on(ValueError, "The value must be a number."),
+    ):
+        float("Zq7Secret")
+    assert refusal.value.__suppress_context__, "no traceback shows what it replaces"
+
+
+def test_other_errors_pass_through() -> None:
+    with pytest.raises(TypeError), refuse_on((ValueError, KeyError), "no"):
+        raise TypeError
+    with refuse_on(ValueError, "no"):
+        pass

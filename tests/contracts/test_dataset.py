@@ -17,7 +17,7 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
-from dpbench.registry.class_checks import fault
+from dpbench.registry.class_checks import check_offer
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,6 @@ def test_the_example_of_the_manual_is_a_dataset() -> None:
     names: dict[str, Any] = {"dataclass": dataclass, "Dataset": Dataset, "Table": Table, "Column": Column, "option": option}
     exec(compile(source, "the manual", "exec", dont_inherit=True), names)
     wages = names["Wages"]
-    assert fault("dataset", wages) == ""
+    check_offer("dataset", wages)
     table = wages.build({"spread": 2, "sample_n": 20}).table(np.random.default_rng(0))
     assert (table.rows, table.attributes, table.threshold) == (20, ("age",), 40)
