@@ -43,7 +43,7 @@ def _first_line(name: str) -> str:
     """The first line of a module's docstring, read without importing it."""
     source = pkgutil.get_data("dpbench.cli", f"{name}.py") or b""
     line = (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
-    return re.sub(r"^``[^`]*``: (.)", lambda start: start[1].upper(), line)  # the command's name stands beside it already
+    return re.sub(r"^``[^`]*``: (.)", lambda start: start[1].upper(), line)  # the command's name is shown next to it
 
 
 class _Subcommands(click.Group):
