@@ -1,7 +1,5 @@
 """Hold the record of one cell: what a worker returns, what the store keeps, and what reports are made from."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,10 +78,6 @@ class CellRecord:
         return self.tags.get(names.SOUND) == "true"
 
     @property
-    def audit_failed(self) -> bool:
-        return self.tags.get(names.AUDIT) == "failed"
-
-    @property
     def synthetic(self) -> bool:
         """Whether the rows were drawn and not collected."""
         return self.tags.get(names.SYNTHETIC) == "true"
@@ -113,10 +107,9 @@ class CellRecord:
         """What may be said about its privacy, in a few plain words."""
         if not self.private:
             return "NOT PRIVATE"
-        leaks = [name for name in self._leak_names if name != UNPROVEN_NOISE.what]
-        failed = ["AUDIT FAILED"] if self.audit_failed else []
-        unproven = failed or (["UNPROVEN"] if not self.sound else [])
-        return ", ".join([*unproven, *([f"LEAKS {', '.join(leaks)}"] if leaks else [])]) or "sound"
+        unproven = "AUDIT FAILED" if self.tags.get(names.AUDIT) == "failed" else "UNPROVEN" if not self.sound else ""
+        leaks = ", ".join(name for name in self._leak_names if name != UNPROVEN_NOISE.what)
+        return ", ".join(filter(None, [unproven, leaks and f"LEAKS {leaks}"])) or "sound"
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
         """Return a summary of a metric over the runs. A metric with a single value has the same value for every suffix."""
@@ -138,16 +131,15 @@ class CellRecord:
     @property
     def versions(self) -> dict[str, str]:
         """What must agree for the same command to give the same bits."""
-        tags = (names.VERSION, names.PLUGIN_VERSION, names.NUMPY, names.CPU)
-        parts = ("dpbench", "plugins", "NumPy", "processor and BLAS")
-        return {part: self.tags.get(tag, "") for part, tag in zip(parts, tags, strict=True)}
+        tags = {"dpbench": names.VERSION, "plugins": names.PLUGIN_VERSION, "NumPy": names.NUMPY, "processor and BLAS": names.CPU}
+        return {part: self.tags.get(tag, "") for part, tag in tags.items()}
 
     def as_columns(self) -> dict[str, Any]:
         """Return the row of ``records.parquet``: everything except the detail."""
         return {**{name: getattr(self, name) for name in COLUMNS}, **self.params, **self.tags, **self.metrics}
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Any], detail: CellDetail) -> CellRecord:
+    def from_columns(cls, columns: Mapping[str, Any], detail: CellDetail) -> "CellRecord":
         """Make the record again from a row of ``records.parquet``."""
         fields: dict[str, Any] = {name: columns.get(name) or "" for name in COLUMNS}
         rest = {name: value for name, value in columns.items() if name not in COLUMNS and value is not None}

@@ -1,7 +1,5 @@
 """The tags of a cell in MLflow: the one place where they are made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dpbench.base.version import __version__
@@ -45,11 +43,10 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
         names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
+        names.ROWS_DROPPED: str(provenance.rows_dropped) if provenance.rows_dropped else None,
+        names.PRIVATE: None if standing.private is None else str(standing.private).lower(),
+        names.AUDIT: {True: "passed", False: "failed", None: None}[standing.audit_passed],
     }
-    if provenance.rows_dropped:
-        tags[names.ROWS_DROPPED] = str(provenance.rows_dropped)
-    if standing.private is not None:
-        tags[names.PRIVATE] = str(standing.private).lower()
-    if standing.audit_passed is not None:
-        tags[names.AUDIT] = "passed" if standing.audit_passed else "failed"
-    return tags
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in tags.items() if value is not None
+    }

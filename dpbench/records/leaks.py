@@ -1,7 +1,5 @@
 """Name the leaks that the core knows: what reached a result without being paid for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,9 +1,7 @@
 """Describe a metric for readers. The description is recorded with every sweep, so that reports need no plugin."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 Direction = Literal["lower", "higher", "neither"]
 
@@ -27,7 +25,3 @@ class MetricInfo:
     def in_group(self, group: str) -> Self:
         """Return the information with its full name."""
         return replace(self, name=f"{group}/{self.name}")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, from which the class makes it again."""
-        return asdict(self)

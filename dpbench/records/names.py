@@ -1,7 +1,5 @@
 """The names that dpbench records. names.yaml declares all of them with their meaning; this module has those that code uses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -46,7 +44,6 @@ REQUEST_FILE = "sweep.json"
 NOTE_FILE = "note.md"
 REPORT_FOLDER = "report"
 REPORT_FILE = "report.html"
-SUMMARY_FILE = "summary.csv"
 
 EXCESS = "excess_"
 """Begins the names of metrics that are differences from the non-private fit of the same run."""

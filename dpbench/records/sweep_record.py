@@ -1,9 +1,7 @@
 """Hold the record of a sweep: its cells, its request, and the preset if there was one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpbench.records.cell_record import CellRecord
@@ -51,25 +49,14 @@ class SweepRecord:
 
     def request(self) -> dict[str, Any]:
         """Return the request as plain data: the artifact ``sweep.json``, which :meth:`from_request` reads."""
-        return {
-            "command": self.command,
-            "overrides": list(self.overrides),
-            "quick": self.quick,
-            "option_help": dict(self.option_help),
-            "metrics": [info.as_dict() for info in self.metric_info.values()],
-            "preset": self.preset.as_config() if self.preset else None,
-        }
+        preset = asdict(self.preset) if self.preset else None
+        metrics = [asdict(info) for info in self.metric_info.values()]
+        command = {"command": self.command, "overrides": list(self.overrides), "quick": self.quick}
+        return {**command, "option_help": dict(self.option_help), "metrics": metrics, "preset": preset}
 
     @classmethod
-    def from_request(cls, request: Mapping[str, Any], cells: tuple[CellRecord, ...], run_id: str) -> SweepRecord:
+    def from_request(cls, request: Mapping[str, Any], cells: tuple[CellRecord, ...], run_id: str) -> "SweepRecord":
         """Make the record again from ``sweep.json`` and the records of its cells."""
-        return cls(
-            cells,
-            request["command"],
-            tuple(request["overrides"]),
-            Preset.of(request["preset"]),
-            request["quick"],
-            request["option_help"],
-            {info["name"]: MetricInfo(**info) for info in request["metrics"]},
-            run_id,
-        )
+        overrides, preset = tuple(request["overrides"]), Preset.of(request["preset"])
+        metrics = {info["name"]: MetricInfo(**info) for info in request["metrics"]}
+        return cls(cells, request["command"], overrides, preset, request["quick"], request["option_help"], metrics, run_id)

@@ -15,8 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.figure_spec import FigureSpec
-from dpbench.records.preset import Preset
+from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures.catalog import CaptionedFigure, figures_of
 from dpbench.report.note import note as note_of

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.figure_spec import FigureSpec
+from dpbench.records.preset import FigureSpec
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures.style import CurveStyle, curve_styles
 from dpbench.report.labels import REFERENCES, label_of, problem_title, setting

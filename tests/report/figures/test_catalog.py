@@ -11,8 +11,7 @@ import pytest
 from report_helpers import BLUE, EPSILONS, PUBLIC, SYNTHETIC, UNPROVEN, VERMILION, drawn, figure_cell, grid, legend, marks, words
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.figure_spec import FigureSpec
-from dpbench.records.preset import Preset
+from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures.catalog import figures_of, save_figures
 
