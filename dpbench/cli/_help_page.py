@@ -1,21 +1,17 @@
 """The page that ``python -m dpbench --help`` shows. Its names and defaults are read from where they are defined."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
-import yaml
-
 from dpbench.base.options import Option, options_of
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Settings
 from dpbench.contracts.kinds import KINDS
 from dpbench.data.splits import Splits
-from dpbench.experiments.papers import preset_configs
+from dpbench.experiments.presets import HYDRA_CONFIGS, default_choices, preset_configs
 from dpbench.registry.lookup import registry
 
 WIDTH = 80
@@ -34,7 +30,7 @@ def page(subcommands: Mapping[str, str]) -> str:
     """Return the whole page, for a terminal of 80 columns."""
     components = registry()
     groups = {kind: ", ".join(components.names(kind)) for kind in KINDS} | _configured()
-    default = _defaults()
+    default = default_choices()
     keys = [*_of(Settings, ""), *_of(Splits, "splits."), *_shared(), *_COMMAND_KEYS.items()]
     text = (
         files("dpbench.cli")
@@ -55,19 +51,12 @@ def page(subcommands: Mapping[str, str]) -> str:
 
 def _configured() -> dict[str, str]:
     """Return the groups that are folders of configuration files with their choices, and the presets of papers."""
-    folder = Path(str(files("dpbench.conf")))
-    paths = sorted(path.relative_to(folder) for path in folder.glob("*/*.yaml"))
+    paths = sorted(path.relative_to(HYDRA_CONFIGS) for path in HYDRA_CONFIGS.glob("*/*.yaml"))
     groups = {
         group: ", ".join(Path(*path.parts[1:]).with_suffix("").as_posix() for path in owned)
         for group, owned in groupby(paths, key=lambda path: path.parts[0])
     }
     return dict(sorted({**groups, "experiment": ", ".join(preset_configs())}.items()))
-
-
-def _defaults() -> dict[str, str]:
-    """Return the default choice of each group."""
-    chosen = yaml.safe_load(files("dpbench.conf").joinpath("config.yaml").read_text(encoding="utf-8"))["defaults"]
-    return {group: name for item in chosen if isinstance(item, dict) for group, name in item.items()}
 
 
 def _of(owner: type, prefix: str) -> list[tuple[str, tuple[str, str]]]:

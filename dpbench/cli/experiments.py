@@ -25,8 +25,7 @@ def command(name: str | None, verbose: bool, config_dir: str | None, as_json: bo
 
     NAME shows one preset in full, or lists those of one paper.
     """
-    from dpbench.experiments.papers import broken_papers
-    from dpbench.experiments.presets import experiments, select
+    from dpbench.experiments.presets import broken_papers, experiments, select
 
     known = experiments(config_dir)
     selection = [experiment.facts() for experiment in (select(name, known) if name else known.values())]

@@ -10,7 +10,7 @@ from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks.catalog import CHECKS
 from dpbench.experiments.checks.check import Check
-from dpbench.experiments.papers import fault_in, papers, preset_configs, read_mapping, read_presets
+from dpbench.experiments.presets import fault_in, papers, preset_configs, read_mapping, read_presets
 
 NEWEST = ""
 """The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""

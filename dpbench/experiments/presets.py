@@ -1,11 +1,11 @@
-"""List the presets from their files alone: what each shows, its grid, and what it takes.
+"""Read the presets of papers from their files, and say what each shows, its grid, and what it takes.
 
 Neither Hydra nor a tracking store is needed to answer.
 """
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,11 +14,11 @@ from typing import Any
 
 import yaml
 
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.paper import Paper
 from dpbench.data.splits import Splits
-from dpbench.experiments.papers import broken_papers, complete, grid_of, preset_configs, read_mapping
 from dpbench.records.preset import Preset
 from dpbench.registry.lookup import registry
 
@@ -42,7 +42,7 @@ class Experiment:
     @property
     def cells(self) -> int:
         """The number of cells in the grid, before those that make no sense are pruned."""
-        names = [values_of(self.grid.get(kind, _defaults()[kind])) for kind in KINDS]
+        names = [values_of(self.grid.get(kind, default_choices()[kind])) for kind in KINDS]
         choices = [dict(zip(KINDS, combination, strict=True)) for combination in itertools.product(*names)]
         options = {key: len(values_of(text)) for key, text in self.grid.items() if key not in KINDS}
         return sum(math.prod(count for key, count in options.items() if _applies(key, choice)) for choice in choices)
@@ -50,7 +50,7 @@ class Experiment:
     @property
     def runs(self) -> int:
         """The number of runs of a cell: its repeats times the folds of each."""
-        scheme = values_of(self.grid.get("splits", _defaults()["splits"]))[0]
+        scheme = values_of(self.grid.get("splits", default_choices()["splits"]))[0]
         options = read_mapping(HYDRA_CONFIGS / "splits" / f"{scheme}.yaml")
         changes = {key.partition(".")[2]: yaml.safe_load(text) for key, text in self.grid.items() if key.startswith("splits.")}
         return Splits(**{**options, **changes}).runs
@@ -72,8 +72,8 @@ def experiments(folder: str | None = None) -> dict[str, Experiment]:
         for path in (home / FOLDER).glob("**/*.yaml"):
             name = path.relative_to(home / FOLDER).with_suffix("").as_posix()
             configs[name] = complete(name, read_mapping(path), {})
-    grids = {name: grid_of(name, config) for name, config in configs.items()}
-    return {name: Experiment(name, Preset.of(configs[name]["preset"]), grids[name]) for name in sorted(configs)}
+    presets = {name: Preset.of(config["preset"]) for name, config in sorted(configs.items())}
+    return {name: Experiment(name, preset, grid_of(name, configs[name])) for name, preset in presets.items()}
 
 
 def select(name: str, known: Mapping[str, Experiment]) -> list[Experiment]:
@@ -88,6 +88,84 @@ def unknown_experiment(name: str, known: Iterable[str]) -> Refused:
     """Return the refusal of a name that is no experiment, with the reason if its paper cannot be used."""
     reason = broken_papers().get(name.partition("/")[0], "")
     return Refused(f"{unknown('experiment', name, known)} {reason}".rstrip())
+
+
+def papers() -> list[Paper]:
+    """Return the papers that plugins offer, whether or not their files can be read."""
+    return [registry().get("paper", name) for name in registry().names("paper")]
+
+
+def preset_configs() -> dict[str, dict[str, Any]]:
+    """Return the configuration of every preset by its name; papers that cannot be read are left out."""
+    usable = [paper for paper in papers() if not fault_in(read_presets, paper)]
+    return {name: config for paper in usable for name, config in read_presets(paper).items()}
+
+
+def broken_papers() -> dict[str, str]:
+    """Return a sentence for each paper that has no usable presets, by its name."""
+    entries = {entry.name: entry.reason for entry in registry().entries if entry.kind == "paper" and entry.health != "ok"}
+    faults = entries | {paper.name: fault_in(read_presets, paper) for paper in papers()}
+    return {name: f"The paper {name!r} cannot be used: {fault}" for name, fault in faults.items() if fault}
+
+
+@cache
+def read_presets(paper: Paper) -> dict[str, dict[str, Any]]:
+    """Return the configuration of each preset of a paper by its name, with its choices in words."""
+    sentences = read_mapping(paper.choices_file) if paper.choices_file.exists() else {}
+    return {name: complete(name, read_mapping(path), sentences) for name, path in paper.preset_files.items()}
+
+
+def complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> dict[str, Any]:
+    """Add the preset's name, and replace the keys of its choices by their sentences."""
+    grid_of(name, config)  # refuses what is no grid
+    section = config.get("preset") or {}
+    if not isinstance(section, dict):
+        raise Refused(f"The section 'preset' of {name} must be a mapping. Got {section!r} instead.")
+    if not section:
+        return {**config, "preset": None}
+    keys = section.get("choices") or []
+    if not isinstance(keys, list):
+        raise Refused(f"The choices of the preset {name} must be a list of keys of choices.yaml. Got {keys!r} instead.")
+    check_known(f"choice for the preset {name}", keys, sentences)
+    chosen = " ".join([*(str(sentences[key]) for key in keys), *filter(None, [section.get("chosen")])])
+    preset = {key: value for key, value in section.items() if key != "choices"} | {"name": name, "chosen": chosen}
+    Preset.of(preset)  # refuses wrong keys and values
+    return {**config, "preset": preset}
+
+
+def fault_in(read: Callable[[Paper], object], paper: Paper) -> str:
+    """Return what is wrong with the files that ``read`` reads of a paper, in one sentence, or an empty text."""
+    try:
+        read(paper)
+    except Refused as refusal:
+        return str(refusal)
+    return ""
+
+
+def grid_of(name: str, config: dict[str, Any]) -> dict[str, str]:
+    """Return every key that a preset sweeps, with its values as they would be typed."""
+    node: Any = config
+    for key in ("hydra", "sweeper", "params"):
+        node = node.get(key) or {}
+        if not isinstance(node, dict):
+            raise Refused(f"The grid of the preset {name} must be a mapping below hydra.sweeper.params. Got {node!r} instead.")
+    # the command line has true where YAML reads True
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in node.items()}
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML file that must hold keys and values."""
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is in every wheel, and ten times as fast
+        content = yaml.load(path.read_text(encoding="utf-8"), loader)
+    except yaml.YAMLError as error:
+        raise Refused(f"The file {path.name} is not YAML: {' '.join(str(error).split())}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise Refused(f"The file {str(path)!r} cannot be read: {reason}.") from None
+    if not isinstance(content, dict):
+        raise Refused(f"The file {path.name} must be a mapping of keys to values. Got {type(content).__name__} instead.")
+    return content
 
 
 def command_of(name: str) -> str:
@@ -118,7 +196,7 @@ def _applies(key: str, components: Mapping[str, str]) -> bool:
 
 
 @cache
-def _defaults() -> dict[str, str]:
+def default_choices() -> dict[str, str]:
     """Return the default choice of each group."""
     items = read_mapping(HYDRA_CONFIGS / "config.yaml")["defaults"]
     return {str(group): str(name) for item in items if isinstance(item, dict) for group, name in item.items()}

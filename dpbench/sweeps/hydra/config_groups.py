@@ -10,7 +10,7 @@ from hydra.core.config_store import ConfigStore
 
 from dpbench.base.options import options_of
 from dpbench.contracts.kinds import KINDS
-from dpbench.experiments.papers import preset_configs
+from dpbench.experiments.presets import preset_configs
 from dpbench.registry.lookup import registry
 
 

@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from dpbench.experiments.claims import claims_of, paper_fault
-from dpbench.experiments.papers import papers
-from dpbench.experiments.presets import Experiment, experiments, values_of
+from dpbench.experiments.presets import Experiment, experiments, papers, values_of
 from dpbench.records.preset import Preset
 from dpbench.sweeps.grid import GridPoint
 from dpbench.sweeps.hydra.composition import grid_points
