@@ -64,12 +64,8 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     bits = fraction_bits(table.rows)
     z = np.empty((table.rows, len(table.columns) + 2))  # filled in place: tables may be large
     z[:, 0] = 1
-    features, constant = z[:, 1:-1], 1.0
-    if scaling == "box":
-        _map_to_box(table, features)
-    else:
-        constant = _map_to_ball(table, intercept, features)
-    truncate(features, bits)
+    constant = _map_features(table, scaling, intercept, z[:, 1:-1])
+    truncate(z[:, 1:-1], bits)
     z[:, -1] = truncate(_scaled_target(table, target), bits)
     constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
     outside = (table.response < table.target.low) | (table.response > table.target.high)
@@ -89,26 +85,23 @@ def truncate(values: np.ndarray, bits: int) -> np.ndarray:
     return values
 
 
-def _map_to_box(table: Table, out: np.ndarray) -> None:
-    """Write the features, each within its declared bounds, into [-1, 1]; one-hot columns keep 0 and 1."""
-    for index, column in enumerate(table.columns):
+def _map_features(table: Table, scaling: Scaling, intercept: bool, out: np.ndarray) -> float:
+    """Write the features into [-1, 1] or into the unit ball; return the constant of the intercept, which shares the ball."""
+    if scaling == "ball" and table.radius is not None:
+        # a declared norm: clip every row to it; the features and an intercept share the ball equally
+        out[:] = table.features
+        share = math.sqrt(2) if intercept else 1.0
+        norms = np.sqrt(np.einsum("ij,ij->i", out, out))
+        out /= (np.maximum(norms, table.radius) * share)[:, None]
+        return 1 / share
+    for index, column in enumerate(table.columns):  # one-hot columns keep 0 and 1
         out[:, index] = _boxed(table.features[:, index], column.low, column.high, column.group is not None)
-
-
-def _map_to_ball(table: Table, intercept: bool, out: np.ndarray) -> float:
-    """Write the features into the unit ball and return the constant of the intercept, which shares the ball with them."""
-    if table.radius is None:
-        _map_to_box(table, out)
-        numeric = sum(column.group is None for column in table.columns)
-        norm = math.sqrt(numeric + len(_groups(table)) + intercept)  # x <- box(x) / sqrt(D); one 1 in each one-hot group
-        out /= norm
-        return 1 / norm
-    # a declared norm: clip every row to it; the features and an intercept share the ball equally
-    out[:] = table.features
-    share = math.sqrt(2) if intercept else 1.0
-    norms = np.sqrt(np.einsum("ij,ij->i", out, out))
-    out /= (np.maximum(norms, table.radius) * share)[:, None]
-    return 1 / share
+    if scaling == "box":
+        return 1.0
+    numeric = sum(column.group is None for column in table.columns)
+    norm = math.sqrt(numeric + len(_groups(table)) + intercept)  # x <- box(x) / sqrt(D); one 1 in each one-hot group
+    out /= norm
+    return 1 / norm
 
 
 def _scaled_target(table: Table, kind: TargetKind) -> np.ndarray:

@@ -43,14 +43,12 @@ class CompleteRows:
 
     def values(self, owner: str) -> np.ndarray:
         """Return the complete rows, or the sample of them, in their order."""
-        complete = self.rows - self.dropped
+        usable = self.rows - self.dropped
+        if self.sample_n is not None and usable < self.sample_n:
+            raise Refused(f"dataset.sample_n={self.sample_n} needs more rows than {owner} has without a missing value: {usable}.")
         if self.sample_n is not None:
-            if complete < self.sample_n:
-                raise Refused(
-                    f"dataset.sample_n={self.sample_n} needs more rows than {owner} has without a missing value: {complete}."
-                )
             self._keep_smallest(self.sample_n)
-        if not complete:
+        if not usable:
             raise Refused(f"None of the {self.rows} rows of {owner} is complete. Missing values: {self._spell_reasons()}.")
         return np.concatenate(self._values)
 

@@ -43,10 +43,9 @@ class File(ABC):
     def check_columns(self, names: Iterable[str]) -> None:
         """Refuse columns that do not exist, without showing a first row that may hold data instead of names."""
         names = list(names)
-        missing = [name for name in names if name not in self.names]
-        if missing and len(missing) == len(names):
+        if names and not set(names) & set(self.names):
             raise Refused(
-                f"{self.label} has none of the columns {', '.join(map(repr, missing))}. The first row must contain the column "
+                f"{self.label} has none of the columns {', '.join(map(repr, names))}. The first row must contain the column "
                 "names, separated by dataset.delimiter (default: comma)."
             )
         check_known(f"column of {self.label}", names, self.names)
@@ -72,13 +71,9 @@ def open_table(path: str, delimiter: str = ",") -> File:
         raise Refused(f"There is no file {path!r}.")
     if file.suffix in (".parquet", ".pq"):
         return Parquet(file)
+    import pyarrow
 
-    def open_stream() -> Any:
-        import pyarrow
-
-        return pyarrow.input_stream(str(file), compression="detect")
-
-    return Csv(file.name, open_stream, delimiter)
+    return Csv(file.name, lambda: pyarrow.input_stream(str(file), compression="detect"), delimiter)
 
 
 class Csv(File):
@@ -118,9 +113,7 @@ class Csv(File):
 
         types = {name: pyarrow.string() for name in names}
         read = reader.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=list(self.names), skip_rows=1)
-        parse = reader.ParseOptions(
-            delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip, ignore_empty_lines=True
-        )
+        parse = reader.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip)
         convert = reader.ConvertOptions(include_columns=list(names), column_types=types, strings_can_be_null=False)
         with self._readable(), self._open_stream() as stream:
             for batch in reader.open_csv(stream, read, parse, convert):
