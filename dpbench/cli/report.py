@@ -19,8 +19,8 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     """
     from pathlib import Path
 
+    from dpbench.report.formatting import plural
     from dpbench.report.report_files import ReportFolder
-    from dpbench.report.wording import plural
     from dpbench.tracking.store import open_store
     from dpbench.tracking.sweep_files import read_sweep
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord, label
+from dpbench.report.formatting import listed, p_value_text, plural
 from dpbench.report.guarantees import standing_sentence
 from dpbench.report.leaderboards import Board, Level
 from dpbench.report.statistics.paired import MAX_REPEATS, Comparison, Contest
-from dpbench.report.wording import listed, p_value_text, plural
 
 MAX_NAMES = 3
 """A sentence names this many mechanisms, and counts the others."""

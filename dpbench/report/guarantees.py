@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
-from dpbench.report.wording import group_by, listed, plural
+from dpbench.report.formatting import group_by, listed, plural
 
 PURE_PROMISE = "no release becomes more likely by more than a factor of e^ε"
 DELTA_PROMISE = "the probability of any set of releases is at most e^ε times what it was, plus δ"

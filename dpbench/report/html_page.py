@@ -15,6 +15,7 @@ from dpbench.base.version import __version__
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.formatting import group_by, listed, number, p_value_text, plural
 from dpbench.report.guarantees import standings
 from dpbench.report.leaderboards import Board, Level, Place
 from dpbench.report.question import question
@@ -24,7 +25,6 @@ from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns, is_control
 from dpbench.report.text_table import MISSING, TextTable, entry_text
 from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, health_sentences, warnings
-from dpbench.report.wording import group_by, listed, number, p_value_text, plural
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
+from dpbench.report.formatting import group_by
 from dpbench.report.statistics.paired import Comparison, Contest, against_best
-from dpbench.report.wording import group_by
 
 
 @dataclass(frozen=True)

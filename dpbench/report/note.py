@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from dpbench.records.cell_record import State, distinguishing_params, label
+from dpbench.report.formatting import plural
 from dpbench.report.release_price import HEADING
 from dpbench.report.summary import SweepSummary
 from dpbench.report.terminal_table import accounted_text, error_texts
 from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, leak_sentences, warnings
-from dpbench.report.wording import plural
 
 STATES: tuple[State, ...] = ("failed", "pruned", "resumed")
 """States that the table does not show."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.formatting import group_by, listed, plural
 from dpbench.report.labels import with_unit
-from dpbench.report.wording import group_by, listed, plural
 
 
 def question(sweep: SweepRecord) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dpbench.accounting.composition import Guarantee
 from dpbench.accounting.selection_price import SelectionPrice, price_selection
 from dpbench.records.cell_record import CellRecord
-from dpbench.report.wording import group_by
+from dpbench.report.formatting import group_by
 
 HEADING = "What releasing the best cell would cost"
 NO_BOUND = "choosing by these errors has no finite privacy cost: they are computed on the private rows, without noise"

@@ -9,10 +9,10 @@ from typing import Any
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.formatting import group_by, listed
 from dpbench.report.leaderboards import Board
 from dpbench.report.summary import SweepSummary
 from dpbench.report.text_table import Entry, TextTable
-from dpbench.report.wording import group_by, listed
 
 NEIGHBOURS = {"replace_one": "one row replaced"}
 PRICES = {"epsilon": "ε", "rho": "ρ", "mu": "μ", "delta": "δ"}

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.formatting import group_by, number, plural
 from dpbench.report.labels import with_unit
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
 from dpbench.report.warning_texts import health_sentences, leak_sentences
-from dpbench.report.wording import group_by, number, plural
 
 MAX_ROWS = 60
 PIPED_WIDTH = 120

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.leaks import UNPROVEN_NOISE
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.wording import group_by, listed, plural
+from dpbench.report.formatting import group_by, listed, plural
 
 ERRORS_ARE_PRIVATE = (
     "These errors are computed on the private rows: publishing them is a release of its own, which no ε above covers."

@@ -16,9 +16,9 @@ from dpbench.report.figures import style
 from dpbench.report.figures.distributions import MAX_VALUES, draw_boxes, draw_roc
 from dpbench.report.figures.lines import band_text, draw_lines, foot
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
+from dpbench.report.formatting import group_by, listed
 from dpbench.report.labels import label_of, problem_title, shortened
 from dpbench.report.statistics.ranks import ranks
-from dpbench.report.wording import group_by, listed
 
 HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
 ATTACKS = ("attack/advantage", "attack/accuracy_train", "attack/auc")

@@ -16,8 +16,8 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures import style
 from dpbench.report.figures.lines import BANDS, draw_references, foot, legend, position_text
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, position, positions
+from dpbench.report.formatting import plural
 from dpbench.report.labels import problem_title
-from dpbench.report.wording import plural
 
 MAX_VALUES = 12
 """Values of x that have boxes."""

@@ -17,8 +17,8 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures import style
 from dpbench.report.figures.panels import FigureData, Panel, Point, Position, positions
 from dpbench.report.figures.style import CurveStyle
+from dpbench.report.formatting import listed
 from dpbench.report.labels import reference, shortened
-from dpbench.report.wording import listed
 
 MAX_ANNOTATED_POINTS = 14
 """With more points on a panel, only those at the ends of the curves are annotated."""

@@ -12,8 +12,8 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.records.preset import FigureSpec
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures.style import CurveStyle, curve_styles
+from dpbench.report.formatting import group_by
 from dpbench.report.labels import REFERENCES, label_of, problem_title, setting
-from dpbench.report.wording import group_by
 
 Position = float | str | None
 """Where a cell stands along an axis: a number, the text of a parameter that is none, or nowhere."""

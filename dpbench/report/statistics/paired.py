@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.report.formatting import group_by
 from dpbench.report.statistics.signed_rank import fewest, needed, p_value, shift
-from dpbench.report.wording import group_by
 
 LEVEL = 0.05
 MAX_REPEATS = 100_000

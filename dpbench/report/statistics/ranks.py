@@ -15,8 +15,8 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 
 from dpbench.records.cell_record import CellRecord, label
+from dpbench.report.formatting import group_by
 from dpbench.report.statistics.paired import LEVEL, groups
-from dpbench.report.wording import group_by
 
 MAX_ENUMERATED_ORDERS = 20_000
 """Up to this number of orders of the mechanisms Friedman's test is exact; beyond, χ² is close enough."""

@@ -1,4 +1,4 @@
-"""Words, lists and numbers, as all texts of a report write them."""
+"""Counts, lists and numbers as text: the formats that all parts of a report share."""
 
 from __future__ import annotations
 

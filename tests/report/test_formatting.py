@@ -1,10 +1,10 @@
-"""Words, lists and numbers are written the same way everywhere."""
+"""Counts, lists and numbers have the same form everywhere."""
 
 from __future__ import annotations
 
 import pytest
 
-from dpbench.report.wording import group_by, listed, number, p_value_text, plural
+from dpbench.report.formatting import group_by, listed, number, p_value_text, plural
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 cells"), (1, "1 cell"), (2, "2 cells"), (1234, "1,234 cells")])
