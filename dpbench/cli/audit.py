@@ -1,17 +1,22 @@
 """``audit``: try a mechanism's claim: replays on neighbours, tests of its noise, statistics of its answers and weights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 import click
 
+from dpbench.audit.example_geometries import describe_geometry, example_geometries
+from dpbench.audit.procedure import audit
+from dpbench.audit.settings import AuditSettings
+from dpbench.audit.subject import AuditSubject
+from dpbench.audit.wording import CAVEAT, describe_audit
 from dpbench.base.errors import Refused, unknown
-
-if TYPE_CHECKING:
-    from dpbench.audit.subject import AuditSubject
+from dpbench.base.one_thread import one_thread
+from dpbench.cells.budgets import budget_of
+from dpbench.cells.cell import Settings
+from dpbench.cells.loading import DatasetRows
+from dpbench.data.splits import Splits
+from dpbench.registry.lookup import build
 
 GROUPS = ("mechanism", "model", "dataset")
 KEYS = ("epsilon", "delta", "budget", "seed")
@@ -26,10 +31,6 @@ def command(overrides: tuple[str, ...]) -> int:
     are made up; dataset=wine takes that table's public geometry, and none of its rows. audit.runs, audit.pairs,
     audit.confidence and audit.rows set how much is tried. The exit code is 1 where a claim was found to be false.
     """
-    from dpbench.audit.procedure import audit
-    from dpbench.audit.wording import CAVEAT, describe_audit
-    from dpbench.base.one_thread import one_thread
-
     failed = 0
     with one_thread():
         for title, subject in _subjects(overrides):
@@ -44,14 +45,6 @@ def command(overrides: tuple[str, ...]) -> int:
 
 def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
     """Yield each mechanism on each geometry, with a title. Refuse if none is supported, else print what is not."""
-    from dpbench.audit.example_geometries import describe_geometry, example_geometries
-    from dpbench.audit.settings import AuditSettings
-    from dpbench.audit.subject import AuditSubject
-    from dpbench.cells.budgets import budget_of
-    from dpbench.cells.cell import Settings
-    from dpbench.cells.loading import DatasetRows
-    from dpbench.data.splits import Splits
-    from dpbench.registry.lookup import build
     from dpbench.sweeps.hydra.composition import grid_points
 
     keys = _checked_keys(overrides)
@@ -80,7 +73,6 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
 
 def _checked_keys(overrides: Sequence[str]) -> set[str]:
     """Return the keys of the overrides and their groups. Keys that have no effect on an audit are refused."""
-    from dpbench.audit.settings import AuditSettings
     from dpbench.sweeps.hydra.overrides import parse
 
     axes = {axis.key: axis for axis in parse(overrides)}

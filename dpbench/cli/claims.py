@@ -1,18 +1,14 @@
 """Hold what the papers assert about their own results against the recorded sweeps of their presets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from dpbench.base.errors import Refused, check_known
-
-if TYPE_CHECKING:
-    from dpbench.experiments.claims import Claim
-    from dpbench.experiments.verdicts import Verdict
+from dpbench.experiments.claims import NEWEST, Claim, claims_in, claims_of, papers_with_claims
+from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
+from dpbench.experiments.verdicts import Verdict, judge
 
 
 @click.command("claims")
@@ -31,8 +27,6 @@ def command(
     PAPER is the name of a paper (`python -m dpbench plugins` lists them); by default all of them are judged. A claim whose preset
     was not run comes with the command that runs it. The exit code is 0 whatever the verdicts are.
     """
-    from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
-
     verdicts = _verdicts(_claims(paper, file), uri, experiment, sweep)
     # files first, since the reader of a pipe may stop reading what is printed
     files = {
@@ -47,8 +41,6 @@ def command(
 
 def _claims(paper: str | None, file: str | None) -> list[Claim]:
     """Return the claims of the user's file, of a paper, or of all papers whose claims can be read."""
-    from dpbench.experiments.claims import claims_in, claims_of, papers_with_claims
-
     if file is not None and paper is not None:
         raise Refused(f"Give a paper or --claims, and not both. Got {paper!r} and --claims {file}.")
     if file is not None:
@@ -68,8 +60,6 @@ def _claims(paper: str | None, file: str | None) -> list[Claim]:
 
 def _verdicts(claims: list[Claim], uri: str | None, experiment: str, run_id: str | None) -> list[Verdict]:
     """Judge the claims while the store is open, since the files of cells are read on demand."""
-    from dpbench.experiments.claims import NEWEST
-    from dpbench.experiments.verdicts import judge
     from dpbench.tracking.connection import Missing
     from dpbench.tracking.store import open_store
     from dpbench.tracking.sweep_files import preset_sweeps, read_sweep

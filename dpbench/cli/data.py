@@ -1,17 +1,15 @@
 """``python -m dpbench data``: List the datasets, draft a bounds file for your own table, or download a dataset."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dpbench.base.errors import Refused
-
-if TYPE_CHECKING:
-    from dpbench.contracts.dataset import Dataset
+from dpbench.base.random_streams import stream
+from dpbench.contracts.dataset import Dataset
+from dpbench.registry.lookup import build, registry
 
 WARNING = (
     "WARNING: these bounds and levels were read from the private rows. Replace them by what is known without the rows before you "
@@ -32,9 +30,7 @@ def command(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
 def list_datasets(as_json: bool) -> None:
     """List every dataset: rows, attributes, target, threshold, licence, citation, and whether it is synthetic."""
-    from dpbench.registry.lookup import registry
-
-    datasets = [_facts(registry().get("dataset", name).build({})) for name in registry().names("dataset")]
+    datasets = [_facts(build("dataset", {"name": name})) for name in registry().names("dataset")]
     click.echo(json.dumps(datasets, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_text, datasets)))
 
 
@@ -67,21 +63,18 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
 @click.argument("options", nargs=-1)
 def fetch(name: str, options: tuple[str, ...]) -> None:
     """Download the data of a dataset, with its options as on the command line: fetch acs state=vt year=2019."""
-    from dpbench.registry.lookup import registry
     from dpbench.sweeps.hydra.overrides import parse
 
-    axes = parse(options)
-    for text, axis in zip(options, axes, strict=True):
+    values = {}
+    for text, axis in zip(options, parse(options), strict=True):
         if len(axis.values) != 1:
             raise Refused(f"{text!r} must give one value: fetch takes one dataset at a time.")
-    values = {axis.key.removeprefix("dataset."): axis.values[0] for axis in axes}
+        values[axis.key.removeprefix("dataset.")] = axis.values[0]
     registry().get("dataset", name).build(values).fetch(click.echo)
 
 
 def _facts(dataset: Dataset) -> dict[str, Any]:
     """Return what is public about a dataset with its default options; without its data, a note says how to get it."""
-    from dpbench.base.random_streams import stream
-
     facts = {"name": dataset.name, "summary": dataset.summary(), "synthetic": dataset.synthetic, "rows": None, "attributes": []}
     facts |= {"target": "", "threshold": None, "licence": dataset.licence, "citation": dataset.citation, "note": ""}
     try:

@@ -85,7 +85,7 @@ class TestCommand:
 
     def test_the_files_are_there_before_anything_is_printed(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         there: list[bool] = []
-        name = "dpbench.experiments.scorecard.print_scorecard"
+        name = "dpbench.cli.claims.print_scorecard"
         monkeypatch.setattr(name, lambda _: there.append((command.folder / "a" / "b.md").exists()))
         _, out, _ = command.run("park2016", "--out", "a/b.md")
         assert there == [True]
