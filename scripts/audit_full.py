@@ -31,12 +31,16 @@ import faults  # noqa: E402
 import dpbench  # noqa: E402
 from dpbench.accounting.costs import Gdp, Pure  # noqa: E402
 from dpbench.audit.epsilon_lower_bound import epsilon_lower_bound  # noqa: E402
-from dpbench.audit.example_geometries import example_geometries, example_geometry  # noqa: E402
 from dpbench.audit.neighbours import Pairs, common_rows, ones_to_zeros  # noqa: E402
 from dpbench.audit.procedure import Audit, audit, audit_pair  # noqa: E402
 from dpbench.audit.scores import Scores  # noqa: E402
-from dpbench.audit.settings import AuditSettings  # noqa: E402
-from dpbench.audit.subject import AuditSubject, ClaimedPrivacy  # noqa: E402
+from dpbench.audit.subject import (  # noqa: E402
+    AuditSettings,
+    AuditSubject,
+    ClaimedPrivacy,
+    example_geometries,
+    example_geometry,
+)
 from dpbench.base.one_thread import one_thread  # noqa: E402
 from dpbench.privacy.ledger import Budget  # noqa: E402
 from dpbench.registry.lookup import registry  # noqa: E402

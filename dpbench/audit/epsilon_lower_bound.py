@@ -6,8 +6,6 @@ half of the false-alarm probability. For an (ε, δ) claim, ε is at least log((
 Φ⁻¹(p_low) - Φ⁻¹(q_high) (Nasr et al. 2023), which is much closer to the truth.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,20 +87,15 @@ def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -
     false_alarm /= 4 * len(ranks) * scores
     thresholds = np.sort(values.reshape(2 * runs, scores), axis=0)[ranks].T
     ordered = np.sort(values, axis=1)
-    below = np.array(
-        [[np.searchsorted(table[:, score], thresholds[score], "right") for score in range(scores)] for table in ordered]
-    )
+    below = np.array([[np.searchsorted(table[:, at], thresholds[at], "right") for at in range(scores)] for table in ordered])
     counts = np.stack([runs - below, below], axis=2)  # (tables, scores, sides, thresholds)
-    bounds = np.stack(
-        [_lower_bounds(counts[likely], counts[1 - likely], runs, claim, false_alarm) for likely in (1, 0)], axis=2
-    )  # (scores, sides, directions, thresholds)
+    directions = [_lower_bounds(counts[likely], counts[1 - likely], runs, claim, false_alarm) for likely in (1, 0)]
+    bounds = np.stack(directions, axis=2)  # (scores, sides, directions, thresholds)
     score, side, direction, rank = (int(at) for at in np.unravel_index(bounds.argmax(), bounds.shape))
     return score, float(thresholds[score, rank]), side == 0, 1 - direction
 
 
-def _lower_bounds(
-    likely: np.ndarray | int, other: np.ndarray | int, runs: int, claim: ClaimedPrivacy, false_alarm: float
-) -> np.ndarray:
+def _lower_bounds(likely: np.ndarray, other: np.ndarray, runs: int, claim: ClaimedPrivacy, false_alarm: float) -> np.ndarray:
     """Return the least ε (or μ) at which one event can occur this often on one table and on the other one."""
     p, q = clopper_pearson_lower(likely, runs, false_alarm / 2), clopper_pearson_upper(other, runs, false_alarm / 2)
     if claim.mu is not None:

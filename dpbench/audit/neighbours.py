@@ -4,8 +4,6 @@ A pair is a row and its replacement. A pair of tables is a few common rows with 
 proven bounds, corners, changes of a one-hot level, random pairs, and those that a local search makes worse.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,15 +43,13 @@ class Pairs:
     second: Rows
     origin: tuple[str, ...]
 
-    def take(self, index: np.ndarray) -> Pairs:
+    def take(self, index: np.ndarray) -> "Pairs":
         return Pairs(self.first.take(index), self.second.take(index), tuple(self.origin[at] for at in index))
 
     def tables(self, common: Rows) -> tuple[list[Rows], list[Rows]]:
         """Return the two tables of each pair: the common rows, then the first or the second row."""
-        first, second = (
-            [Rows(np.vstack([common.z, row]), common.geometry) for row in rows.z] for rows in (self.first, self.second)
-        )
-        return first, second
+        first, second = ([np.vstack([common.z, row]) for row in rows.z] for rows in (self.first, self.second))
+        return [Rows(z, common.geometry) for z in first], [Rows(z, common.geometry) for z in second]
 
 
 def join(*parts: Pairs) -> Pairs:
@@ -67,9 +63,8 @@ def join(*parts: Pairs) -> Pairs:
 def fixed_and_random_pairs(geometry: Geometry, generator: np.random.Generator) -> Pairs:
     """Return the pairs that are tried whatever the query is."""
     each = PAIRS_OF_EACH_KIND
-    parts = [ones_to_zeros(geometry), attaining_pairs(geometry)]
-    for name, corner in (("corners", 1.0), ("random", 0.0)):
-        parts.append(_random_pairs(geometry, generator, each, corner, name))
+    random = [_random_pairs(geometry, generator, each, corner, name) for name, corner in (("corners", 1.0), ("random", 0.0))]
+    parts = [ones_to_zeros(geometry), attaining_pairs(geometry), *random]
     for members in geometry.groups:
         rows = random_rows(geometry, generator, each, corner=1.0)
         parts.append(Pairs(_at_level(rows, members, 0), _at_level(rows, members, -1), ("one-hot change",) * each))

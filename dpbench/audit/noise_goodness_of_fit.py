@@ -6,8 +6,6 @@ together, each coefficient alone (Kolmogorov and Smirnov, exact law), the sum ov
 correlation of two coefficients (Student's t, exact for normal numbers).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

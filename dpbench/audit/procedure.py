@@ -1,7 +1,5 @@
 """One audit: the levels in order, with a share of the false alarms for each pair of tables, and the violations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

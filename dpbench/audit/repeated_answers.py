@@ -3,8 +3,6 @@
 So each answer is judged by its own price, even where the query depends on earlier answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ This checks every declared sensitivity. Many pairs are replayed together, one pa
 mechanism that looks at all runs together could hide what it does for one of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product

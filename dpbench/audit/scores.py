@@ -4,8 +4,6 @@ An answer's scores are its numbers, and the likelihood ratio where the law of it
 rule is learned, and the least eigenvalues of square answers are added.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -33,7 +31,7 @@ class Scores:
     values: np.ndarray
     names: tuple[str, ...]
 
-    def append(self, values: np.ndarray, name: str) -> Scores:
+    def append(self, values: np.ndarray, name: str) -> "Scores":
         """Return these scores and another one: (tables, runs)."""
         return Scores(np.concatenate([self.values, values[..., None]], axis=2), (*self.names, name))
 

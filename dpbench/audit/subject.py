@@ -1,34 +1,60 @@
-"""The subject of an audit: what is fitted on made-up tables, and the privacy that it claims."""
-
-from __future__ import annotations
+"""The subject of an audit: what is fitted on made-up tables, with which settings, and the privacy that it claims."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from dpbench.accounting.composition import compose
 from dpbench.accounting.costs import Cost, Gdp
 from dpbench.audit.neighbours import common_rows
-from dpbench.audit.retry_limit import BoundedRetryCurator
-from dpbench.audit.settings import AuditSettings
+from dpbench.base.errors import Refused
+from dpbench.base.options import check_options, option
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
-from dpbench.data.geometry import Geometry
+from dpbench.data.geometry import Geometry, Scaling
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Noise
+from dpbench.privacy.queries.query import Query
 from dpbench.privacy.standard_draws import Draws
 
 BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""
-
+MAX_REDRAWS = 20_000
+"""An audit ends after this many draws in a row that are not accepted."""
+SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (2, 3))
+"""Numeric columns, and the levels of a one-hot group."""
 
 Answers = tuple[Answer, Answer]
 """The answers to one call on two neighbouring tables. Their noisy values are the same."""
+
+Level = Literal["none", "replay", "component", "release", "all"]
+"""``replay``: sensitivities and control flow, without statistics; ``component``: that, and every answer repeated;
+``release``: the replay, and whole fits."""
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """How an audit is done."""
+
+    name: ClassVar[str] = "the audit"
+
+    level: Level = option("all", help="none; replay: no statistics; component: every answer; release: the weights; all")
+    runs: int = option(5_000, low=200, help="in each of two worlds, for each pair of neighbours")
+    pairs: int = option(2, low=1, high=20, help="pairs of neighbours that statistics are made of")
+    confidence: float = option(0.99, low=0.5, high=1, open_high=True, help="that a mechanism which keeps its word passes")
+    rows: int = option(8, low=1, high=100_000, help="rows of the small tables that are made up")
+    seed: int = option(0, low=0, help="names every random stream")
+
+    def __post_init__(self) -> None:
+        check_options(self, self.name)
 
 
 @dataclass(frozen=True)
@@ -82,13 +108,13 @@ class ClaimedPrivacy:
     mu: float | None = None
 
     @classmethod
-    def of(cls, costs: Sequence[Cost], delta: float) -> ClaimedPrivacy:
+    def of(cls, costs: Sequence[Cost], delta: float) -> Self:
         """Return the claim of answers with these costs together."""
         total = compose(costs, delta)
         return cls(total.epsilon, total.delta, _total_mu(costs))
 
     @classmethod
-    def of_fit(cls, curator: Curator) -> ClaimedPrivacy:
+    def of_fit(cls, curator: Curator) -> Self:
         """Return the claim of a fit from its ledger and its tape."""
         total, answers = curator.ledger.total, curator.tape or []
         costs = [exact_cost(answer) for answer in answers if answer.noise is not None]
@@ -106,3 +132,43 @@ def exact_cost(answer: Answer) -> Cost:
 def _total_mu(costs: Sequence[Cost]) -> float | None:
     mus = [cost.mu for cost in costs if isinstance(cost, Gdp)]
     return math.sqrt(math.fsum(mu**2 for mu in mus)) if len(mus) == len(costs) else None
+
+
+def example_geometries(model: Model) -> list[Geometry]:
+    """Return one column alone, and two with a one-hot group, in the box and in the ball."""
+    scalings: tuple[Scaling, ...] = ("box", "ball")
+    return [example_geometry(model, numeric, levels, scaling) for scaling, (numeric, levels) in product(scalings, SHAPES)]
+
+
+def example_geometry(model: Model, numeric: int, levels: int = 0, scaling: Scaling = "box") -> Geometry:
+    """Return the geometry of this many numeric columns and a group of this many levels. The first attribute is sensitive."""
+    columns = tuple(f"x{index}" for index in range(numeric)) + tuple(f"level{index}" for index in range(levels))
+    groups = (tuple(range(numeric, numeric + levels)),) if levels else ()
+    parts = numeric + len(groups) + model.intercept
+    constant = parts**-0.5 if scaling == "ball" and model.intercept else 1.0
+    attributes = columns[:numeric] + ("group",) * levels
+    return Geometry(
+        columns, groups, model.intercept, scaling, model.target, constant, attributes=attributes, sensitive=columns[:1]
+    )
+
+
+class BoundedRetryCurator(Curator):
+    """A curator that refuses to draw again forever, because no answer on a small table may ever be accepted."""
+
+    def until(
+        self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        tries = 0
+
+        def counted(run: int, answer: np.ndarray) -> bool:
+            nonlocal tries
+            accepted = accept(run, answer)
+            tries = 0 if accepted else tries + 1
+            if tries > MAX_REDRAWS:
+                raise Refused(
+                    f"{query.name!r} was drawn {MAX_REDRAWS:,} times and never accepted on tables of {int(self.n[0])} rows. "
+                    "Take more with audit.rows, a larger epsilon, or fewer columns."
+                )
+            return accepted
+
+        return super().until(query, noise, counted, max_tries)

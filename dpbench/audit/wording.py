@@ -1,12 +1,10 @@
 """The report of an audit in words: what was tried, what was found, and with which confidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from dpbench.audit.epsilon_lower_bound import EpsilonLowerBound
-from dpbench.audit.example_geometries import describe_geometry
 from dpbench.audit.procedure import Audit
+from dpbench.data.geometry import Geometry
 
 CAVEAT = "An audit can show that a claim is false. That nothing was found proves nothing: only the proof in the ledger does."
 
@@ -27,6 +25,13 @@ def describe_audit(audit: Audit) -> Iterator[str]:
         if bounds:
             yield f"  {level}  {_describe_largest(bounds)}"
     yield from (f"  VIOLATION  {violation}" for violation in audit.violations)
+
+
+def describe_geometry(geometry: Geometry) -> str:
+    """Describe a geometry in a few words."""
+    groups = "" if not geometry.groups else f" and {len(geometry.groups)} one-hot group{'s' * (len(geometry.groups) > 1)}"
+    numeric = f"{geometry.numeric} numeric column{'s' * (geometry.numeric != 1)}{groups}"
+    return f"{numeric}, {geometry.scaling}, {'an intercept' if geometry.intercept else 'no intercept'}, D = {geometry.dimension}"
 
 
 def _describe_largest(bounds: Sequence[EpsilonLowerBound]) -> str:

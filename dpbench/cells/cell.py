@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpbench.accounting import privacy_loss
-from dpbench.audit.settings import AuditSettings
+from dpbench.audit.subject import AuditSettings
 from dpbench.base.options import check_options, option
 from dpbench.data.splits import Splits
 from dpbench.privacy import secure_noise

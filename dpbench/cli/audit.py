@@ -5,11 +5,9 @@ from dataclasses import fields
 
 import click
 
-from dpbench.audit.example_geometries import describe_geometry, example_geometries
 from dpbench.audit.procedure import audit
-from dpbench.audit.settings import AuditSettings
-from dpbench.audit.subject import AuditSubject
-from dpbench.audit.wording import CAVEAT, describe_audit
+from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometries
+from dpbench.audit.wording import CAVEAT, describe_audit, describe_geometry
 from dpbench.base.errors import Refused, unknown
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of

@@ -1,10 +1,8 @@
 """The ledger lists every private answer with its price, and keeps a budget that cannot be overspent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
 from dpbench.accounting.costs import Cost, Currency, Nothing
@@ -37,7 +35,7 @@ class Budget:
     def __post_init__(self) -> None:
         check_options(self, self.name)
 
-    def share(self, fraction: float) -> Budget:
+    def share(self, fraction: float) -> Self:
         """Return a budget with a fraction of this one's ε."""
         return replace(self, epsilon=self.epsilon * fraction)
 

@@ -13,8 +13,6 @@ answer, can remove it (Mironov 2012). Here an answer is a sum of integers and th
   differs by less than 1 / (12 σ²) in total variation, below 4e-16 per coefficient.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +20,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -122,7 +120,7 @@ class _Grid:
     """By how much rounding two rows can move a coefficient's change: 2^power, or 0 for answers that are whole numbers."""
 
     @classmethod
-    def for_noise(cls, noise: Noise, rows: int) -> _Grid:
+    def for_noise(cls, noise: Noise, rows: int) -> Self:
         """Return the grid for a noise, chosen by public facts: its scales and n."""
         if noise.law.name == "geometric":
             return cls(0, rounding=0.0)

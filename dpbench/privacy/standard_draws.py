@@ -1,7 +1,5 @@
 """Standard draws: noise of scale 1 by name, so that cells that ask the same query of the same run get the same noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,6 +37,6 @@ class Draws:
             self._cached_numbers += drawn.size
         return drawn
 
-    def for_run(self, run: int) -> Draws:
+    def for_run(self, run: int) -> "Draws":
         """Return the same streams for a single run."""
         return Draws(self.seed, self.identity, self.runs[run : run + 1])

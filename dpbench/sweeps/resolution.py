@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from dpbench.audit.settings import AuditSettings
+from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest

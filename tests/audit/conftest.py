@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import Pure
-from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.procedure import Audit, audit
 from dpbench.audit.repeated_answers import RepeatedAnswers
-from dpbench.audit.settings import AuditSettings
-from dpbench.audit.subject import AuditSubject
+from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.base.one_thread import one_thread
 from dpbench.privacy.curator import Answer, Call
 from dpbench.privacy.ledger import Budget

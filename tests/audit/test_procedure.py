@@ -12,11 +12,9 @@ import pytest
 from scipy import stats
 
 from dpbench.audit import procedure
-from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.neighbours import Pairs, ones_to_zeros
 from dpbench.audit.procedure import audit_pair
-from dpbench.audit.settings import AuditSettings
-from dpbench.audit.subject import AuditSubject, ClaimedPrivacy
+from dpbench.audit.subject import AuditSettings, AuditSubject, ClaimedPrivacy, example_geometry
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.replay import Violation

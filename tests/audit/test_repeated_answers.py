@@ -8,12 +8,10 @@ from scipy import stats
 
 from dpbench.accounting.costs import Nothing, Pure
 from dpbench.audit import repeated_answers
-from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.neighbours import common_rows, ones_to_zeros
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import replay
-from dpbench.audit.settings import AuditSettings
-from dpbench.audit.subject import AuditSubject
+from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.bins import Binning

@@ -8,12 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.procedure import audit
 from dpbench.audit.replay_level import audit_replays, replay
-from dpbench.audit.settings import AuditSettings
-from dpbench.audit.subject import AuditSubject
+from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.samples import WholeSample

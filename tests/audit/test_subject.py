@@ -9,11 +9,22 @@ import pytest
 
 from dpbench.accounting.costs import Gdp, Pure, Zcdp
 from dpbench.audit import subject as subject_module
-from dpbench.audit.example_geometries import example_geometry
 from dpbench.audit.neighbours import common_rows
-from dpbench.audit.settings import AuditSettings
-from dpbench.audit.subject import AuditSubject, ClaimedPrivacy, exact_cost
+from dpbench.audit.subject import (
+    AuditSettings,
+    AuditSubject,
+    BoundedRetryCurator,
+    ClaimedPrivacy,
+    exact_cost,
+    example_geometries,
+    example_geometry,
+)
+from dpbench.audit.wording import describe_geometry
+from dpbench.base.errors import Refused
+from dpbench.data.samples import WholeSample
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import laplace
+from dpbench.privacy.standard_draws import Draws
 
 
 @pytest.fixture
@@ -83,3 +94,71 @@ def test_a_taped_fit_has_the_rows_of_the_settings(subject) -> None:
     curator = fm.tape_fit()
     assert curator.n.tolist() == [23.0]
     assert len(curator.tape) == len(curator.ledger.entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "outside"),
+    [
+        ("runs", (200,), (199, 0)),
+        ("pairs", (1, 20), (0, 21)),
+        ("confidence", (0.5, 0.9999), (0.49, 1.0)),
+        ("rows", (1, 100_000), (0, 100_001)),
+        ("seed", (0,), (-1,)),
+    ],
+)
+def test_every_setting_is_refused_outside_its_limits(name, values, outside) -> None:
+    for value in values:
+        assert getattr(AuditSettings(**{name: value}), name) == value
+    for value in outside:
+        with pytest.raises(Refused, match=f"'{name}' option of the audit"):
+            AuditSettings(**{name: value})
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    """docs/privacy.md: a false alarm of 1 % for each geometry."""
+    settings = AuditSettings()
+    assert (settings.level, settings.runs, settings.pairs, settings.confidence, settings.rows) == ("all", 5_000, 2, 0.99, 8)
+
+
+def test_there_are_two_shapes_in_the_box_and_in_the_ball(make) -> None:
+    assert [describe_geometry(geometry) for geometry in example_geometries(make("model", "linear"))] == [
+        "1 numeric column, box, an intercept, D = 2",
+        "2 numeric columns and 1 one-hot group, box, an intercept, D = 6",
+        "1 numeric column, ball, an intercept, D = 2",
+        "2 numeric columns and 1 one-hot group, ball, an intercept, D = 6",
+    ]
+
+
+def test_a_row_of_the_ball_shares_the_norm_with_the_intercept_and_the_first_attribute_is_sensitive(make) -> None:
+    geometry = example_geometry(make("model", "linear"), 2, 3, "ball")
+    assert geometry.constant == pytest.approx(4**-0.5), "two columns, a group and the intercept"
+    assert example_geometry(make("model", "linear", intercept=False), 2, 3, "ball").constant == 1.0
+    assert geometry.sensitive == ("x0",)
+    assert geometry.attributes == ("x0", "x1", "group", "group", "group")
+    assert geometry.groups == ((2, 3, 4),)
+    assert geometry.target == "real"
+    assert example_geometry(make("model", "logistic"), 1).target == "binary"
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [lambda curator: curator, lambda curator: curator.for_run(0), lambda curator: curator.without(["x0"])],
+    ids=["itself", "one run", "fewer columns"],
+)
+def test_drawing_until_accepted_ends_on_every_curator_that_an_audit_derives(derive, geometry, rows, make, monkeypatch) -> None:
+    """A loop that never accepts must end with a refusal, also run by run and on fewer columns; it would hang an audit."""
+    monkeypatch.setattr(subject_module, "MAX_REDRAWS", 50)
+    sample = WholeSample(rows(geometry(2), [[0.5, 0.5]] * 8, [0.5] * 8))
+    curator = derive(BoundedRetryCurator(sample, Draws(0, "t", [(0, 0)]), Budget(2.0, 1e-6, "pure")))
+    query = make("model", "linear").prepare(curator).polynomial()
+    tries = 0
+
+    def accept(run: int, answer: object) -> bool:
+        nonlocal tries
+        tries += 1
+        assert tries <= 51, "the loop goes on"
+        return False
+
+    with pytest.raises(Refused, match="50 times and never accepted"):
+        curator.until(query, laplace(1.0, 1.0, "p"), accept)
+    assert tries == 51

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dpbench
-from dpbench.audit.settings import AuditSettings
+from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import record_of
