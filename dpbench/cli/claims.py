@@ -6,9 +6,8 @@ from pathlib import Path
 import click
 
 from dpbench.base.errors import Refused, check_known
-from dpbench.experiments.claims import NEWEST, Claim, claims_in, claims_of, papers_with_claims
+from dpbench.experiments.claims import NEWEST, Claim, Verdict, claims_in, claims_of, judge, papers_with_claims
 from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
-from dpbench.experiments.verdicts import Verdict, judge
 
 
 @click.command("claims")

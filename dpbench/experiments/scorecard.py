@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.experiments.checks.findings import Finding
-from dpbench.experiments.claims import NEWEST
+from dpbench.experiments.checks.check import Finding
+from dpbench.experiments.claims import CHANGED_GRID, NEWEST, Verdict
 from dpbench.experiments.presets import command_of
-from dpbench.experiments.verdicts import CHANGED_GRID, Verdict
 
 PIPE_WIDTH = 120
 EVIDENCE_COLUMN_WIDTH = 110

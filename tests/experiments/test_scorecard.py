@@ -8,9 +8,8 @@ from pathlib import Path
 
 from made_cells import AB, claimed, places
 
-from dpbench.experiments.claims import Claim
+from dpbench.experiments.claims import Claim, judge
 from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
-from dpbench.experiments.verdicts import judge
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 

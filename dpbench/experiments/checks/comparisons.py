@@ -10,8 +10,7 @@ from dpbench.base.errors import Refused
 from dpbench.base.options import option
 from dpbench.experiments.checks import intervals
 from dpbench.experiments.checks.cell_selection import Curve, mechanism_of, select_cells
-from dpbench.experiments.checks.check import Check, Group, Pairwise, name_of, reference_metric
-from dpbench.experiments.checks.findings import Bound, Finding, Numbers, bounded
+from dpbench.experiments.checks.check import Bound, Check, Finding, Group, Numbers, Pairwise, bounded, name_of, reference_metric
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.labels import reference
 

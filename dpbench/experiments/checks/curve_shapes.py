@@ -10,8 +10,7 @@ import numpy as np
 from dpbench.base.options import option
 from dpbench.experiments.checks import intervals
 from dpbench.experiments.checks.cell_selection import Curve
-from dpbench.experiments.checks.check import Along, Group, Pairwise, reference_metric
-from dpbench.experiments.checks.findings import Bound, bounded
+from dpbench.experiments.checks.check import Along, Bound, Group, Pairwise, bounded, reference_metric
 from dpbench.records.cell_record import CellRecord
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpbench.experiments.checks.findings import Bound, Numbers
+from dpbench.experiments.checks.check import Bound, Numbers
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.statistics.paired import compare, means
 from dpbench.report.statistics.signed_rank import shift
