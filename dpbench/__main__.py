@@ -22,10 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal without ε or box characters shows a question mark instead
     try:
         arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
-        if _is_for_hydra(arguments):
-            code: int = import_module("dpbench.sweeps.hydra.app").main(arguments)
-        else:
-            code = import_module("dpbench.cli.main").run(arguments)
+        module = "dpbench.sweeps.hydra.app" if _is_for_hydra(arguments) else "dpbench.cli.main"
+        code: int = import_module(module).main(arguments)
         sys.stdout.flush()
         return code
     except (Refused, Unfinished) as error:

@@ -10,13 +10,12 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf, isinf
 from typing import Any, Literal
 
 from dpbench.base.errors import Refused, check_known
-
-_REJECTED = object()
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,8 @@ class Option:
     def convert(self, value: Any, owner: str) -> Any:
         """Return the value as the option's type, or refuse it."""
         for kind in _alternatives(self.type):
-            converted = _convert(kind, value, self.limits)
-            if converted is not _REJECTED:
-                return converted
+            with suppress(ValueError):
+                return _convert(kind, value, self.limits)
         raise Refused(f"The '{self.name}' option of {owner} must be {self.allowed}. Got {value!r} instead.")
 
 
@@ -118,18 +116,19 @@ def _describe(kind: Any, limits: Limits) -> str:
 
 
 def _convert(kind: Any, value: Any, limits: Limits) -> Any:
-    """Return the value as ``kind``, or _REJECTED."""
+    """Return the value as ``kind``, or raise ValueError."""
     origin = typing.get_origin(kind)
     if origin is tuple and isinstance(value, (list, tuple)):
-        items = [_convert(typing.get_args(kind)[0], item, limits) for item in value]
-        return _REJECTED if any(item is _REJECTED for item in items) else tuple(items)
+        return tuple(_convert(typing.get_args(kind)[0], item, limits) for item in value)
     if origin is dict and isinstance(value, Mapping):
         return dict(value)
     if kind in (int, float):
         number = isinstance(value, (int, kind)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-        return kind(value) if number and limits.hold(value) else _REJECTED
-    if origin is Literal:
-        accepts = value in typing.get_args(kind) and not isinstance(value, bool)  # to Python, True == 1
-    else:
-        accepts = kind is Any or (isinstance(kind, type) and isinstance(value, kind))
-    return value if accepts else _REJECTED
+        if number and limits.hold(value):
+            return kind(value)
+    elif origin is Literal:
+        if value in typing.get_args(kind) and not isinstance(value, bool):  # to Python, True == 1
+            return value
+    elif kind is Any or (isinstance(kind, type) and isinstance(value, kind)):
+        return value
+    raise ValueError

@@ -14,7 +14,7 @@ from dpbench.base.errors import Refused, check_known
 from dpbench.base.version import __version__
 
 
-def run(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run a subcommand, or answer ``--help`` and ``--version``; the result is the exit code."""
     arguments = list(arguments)
     if arguments[0] not in subcommands():

@@ -66,10 +66,30 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     z[:, 0] = 1
     constant = _map_features(table, scaling, intercept, z[:, 1:-1])
     truncate(z[:, 1:-1], bits)
-    z[:, -1] = truncate(_scaled_target(table, target), bits)
     constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
-    outside = (table.response < table.target.low) | (table.response > table.target.high)
-    return Rows(z, _geometry(table, scaling, intercept, target, constant), float(outside.mean()) if target == "real" else 0.0)
+    half_range, clipped, low, high = 1.0, 0.0, table.target.low, table.target.high
+    if target == "real":
+        z[:, -1] = _boxed(table.response, low, high, one_hot=False)
+        half_range, clipped = (high - low) / 2, float(((table.response < low) | (table.response > high)).mean())
+    elif table.threshold is None:
+        name = table.target.name
+        raise Refused(f"The target {name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
+    else:
+        z[:, -1] = table.response > table.threshold
+    truncate(z[:, -1], bits)
+    geometry = Geometry(
+        columns=tuple(column.name for column in table.columns),
+        groups=_groups(table),
+        intercept=intercept,
+        scaling=scaling,
+        target=target,
+        constant=constant,
+        half_range=half_range,
+        attributes=tuple(column.attribute for column in table.columns),
+        sensitive=table.sensitive,
+        levels=tuple(column.levels for column in table.columns),
+    )
+    return Rows(z, geometry, clipped)
 
 
 def fraction_bits(rows: int) -> int:
@@ -104,35 +124,9 @@ def _map_features(table: Table, scaling: Scaling, intercept: bool, out: np.ndarr
     return 1 / norm
 
 
-def _scaled_target(table: Table, kind: TargetKind) -> np.ndarray:
-    column = table.target
-    if kind == "real":
-        return _boxed(table.response, column.low, column.high, one_hot=False)
-    if table.threshold is None:
-        raise Refused(
-            f"The target {column.name!r} is not binary: set dataset.threshold, in the range [{column.low:g}, {column.high:g}]."
-        )
-    return (table.response > table.threshold).astype(float)
-
-
 def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.ndarray:
     clipped = np.clip(values.astype(float), low, high)
     return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
-
-
-def _geometry(table: Table, scaling: Scaling, intercept: bool, target: TargetKind, constant: float) -> Geometry:
-    return Geometry(
-        columns=tuple(column.name for column in table.columns),
-        groups=_groups(table),
-        intercept=intercept,
-        scaling=scaling,
-        target=target,
-        constant=constant,
-        half_range=(table.target.high - table.target.low) / 2 if target == "real" else 1.0,
-        attributes=tuple(column.attribute for column in table.columns),
-        sensitive=table.sensitive,
-        levels=tuple(column.levels for column in table.columns),
-    )
 
 
 def _groups(table: Table) -> tuple[tuple[int, ...], ...]:
