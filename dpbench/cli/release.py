@@ -1,7 +1,5 @@
 """Fit once on all rows with secure noise, and write a model that may be published."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,24 +48,22 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
 
     file: dict[str, Any] = {}
     kept: list[str] = []
-    given: set[str] = set()
-    for text, axis in zip(overrides, parse(overrides), strict=True):
+    axes = parse(overrides)
+    for text, axis in zip(overrides, axes, strict=True):
         if axis.swept:
             raise Refused(f"{text!r} gives several values: a release is one fit.")
-        group = axis.key.partition(".")[0]
         if axis.key == "seed":
             raise Refused("A release takes no seed: its noise comes from the operating system, and must not be drawn again.")
         if axis.key == "noise" and axis.values != ("secure",):
             raise Refused(f"A release draws secure noise: noise must be 'secure'. Got {axis.values[0]!r} instead.")
         if axis.key in FILE_KEYS:
             file[axis.key] = axis.values[0]
-        elif group in GROUPS or axis.key in KEYS:
-            given.add(axis.key)
+        elif axis.key.partition(".")[0] in GROUPS or axis.key in KEYS:
             kept.append(text)
         elif axis.key != "noise":
             raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *FILE_KEYS])
     for key in ("mechanism", "dataset", "epsilon"):
-        if key not in given:
+        if key not in [axis.key for axis in axes]:
             raise Refused(f"A release must say its {key}: nothing is taken for granted. Got no {key}=….")
     overwrite = file.get("overwrite", False)
     if not isinstance(overwrite, bool):

@@ -1,7 +1,5 @@
 """Release a model: one fit on all rows, with secure noise, and no number that was computed without noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -31,9 +29,7 @@ def release(config: Mapping[str, Any]) -> Release:
     mechanism: Mechanism = build("mechanism", config["mechanism"])
     model: Model = build("model", config["model"])
     dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target)
-    settings = Settings(
-        epsilon=config["epsilon"], delta=config["delta"], budget=config["budget"], accounting=config["accounting"], noise="secure"
-    )
+    settings = Settings(**{key: config[key] for key in ("epsilon", "delta", "budget", "accounting")}, noise="secure")
     if dataset.sample_rate != 1:
         raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
     table = _table(dataset, settings.seed)
@@ -44,7 +40,9 @@ def release(config: Mapping[str, Any]) -> Release:
     if len(set(rows.geometry.names)) < len(rows.geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
     weights, ledger = _fitted(settings, mechanism, model, table, rows)
-    facts = _facts(settings, dataset, ledger, rows.n)
+    total = ledger.total
+    facts = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": "replace_one", "rows": rows.n, "noise": "secure"}
+    facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict()}
     return Release(
         model=_named(model),
         mechanism=_named(mechanism),
@@ -94,19 +92,6 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
     return dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)), ledger
 
 
-def _facts(settings: Settings, dataset: Dataset, ledger: Ledger, rows: int) -> dict[str, Any]:
-    return {
-        "epsilon": ledger.total.epsilon,
-        "delta": ledger.total.delta,
-        "neighbours": "replace_one",
-        "rows": rows,
-        "noise": "secure",
-        "budget": settings.budget,
-        "accounting": settings.accounting,
-        "ledger": ledger.as_dict(),
-    }
-
-
 def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
     """Return what is promised, to whom, under which assumptions, and what is not."""
     epsilon, delta, rows = facts["epsilon"], facts["delta"], facts["rows"]
@@ -135,9 +120,8 @@ def _strength(epsilon: float) -> str:
     factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
     if epsilon <= 1:
         return f"The odds of any guess about a single row change by a factor of at most {factor}."
-    if epsilon <= 5:
-        return f"The odds of a guess about a single row may change by a factor of {factor}: that is a weak promise."
-    return f"The odds of a guess about a single row may change by a factor of {factor}: that promises next to nothing."
+    verdict = "is a weak promise" if epsilon <= 5 else "promises next to nothing"
+    return f"The odds of a guess about a single row may change by a factor of {factor}: that {verdict}."
 
 
 def _named(component: Any) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """A released model: its file, and its predictions in the units of the columns."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +46,7 @@ class Release:
     """ε, δ, neighbours, the number of rows, the noise, the whole ledger."""
     statement: str
     """The guarantee in plain language."""
-    made_by: str = field(default="")
+    made_by: str = ""
 
     def predict(self, data: Any) -> np.ndarray:
         """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
@@ -68,33 +66,31 @@ class Release:
         return self.target.low + (predicted + 1) / 2 * (self.target.high - self.target.low)
 
     def _features(self, data: Any) -> np.ndarray:
-        missing = [column.name for column in self.columns if column.name not in data and not _given_as_levels(column, data)]
+        """Return one column per feature. Texts of an attribute replace its one-hot columns ``attribute=level`` if those are missing."""
+        names = [column.name for column in self.columns]
+        values = {name: np.atleast_1d(np.asarray(data[name])) for name in names if name in data}
+        one_hot = {column.name: column.group for column in self.columns if column.name.startswith(f"{column.group}=")}
+        for group in dict.fromkeys(group for name, group in one_hot.items() if name not in data and group in data):
+            levels = {name: name.removeprefix(f"{group}=") for name in one_hot if one_hot[name] == group}
+            texts = np.atleast_1d(np.asarray(data[group])).astype(str)
+            others = int((~np.isin(texts, list(levels.values()))).sum())
+            if others:
+                raise Refused(f"The column {group!r} must hold one of {', '.join(levels.values())}. Got {others} other values.")
+            values = {name: np.asarray(texts == level, dtype=float) for name, level in levels.items()} | values
+        missing = [name for name in names if name not in values]
         if missing:
-            needed = ", ".join(column.name for column in self.columns)
-            raise Refused(f"A prediction needs the columns {needed}. Missing: {', '.join(missing)}.")
-        for group in dict.fromkeys(column.group for column in self.columns if _given_as_levels(column, data)):
-            self._check_levels(str(group), data)
-        values = [_values(column, data) for column in self.columns]
-        for column, value in zip(self.columns, values, strict=True):
-            if value.dtype.kind not in "fiub" or value.ndim != 1:
-                raise Refused(f"The column {column.name!r} must be a list of numbers. Got the type {value.dtype} instead.")
-        if len({len(value) for value in values}) > 1:
+            raise Refused(f"A prediction needs the columns {', '.join(names)}. Missing: {', '.join(missing)}.")
+        for name in names:
+            if values[name].dtype.kind not in "fiub" or values[name].ndim != 1:
+                raise Refused(f"The column {name!r} must be a list of numbers. Got the type {values[name].dtype} instead.")
+        if len({len(value) for value in values.values()}) > 1:
             raise Refused("The columns of a prediction must have the same length.")
-        return np.column_stack(values).astype(float)
-
-    def _check_levels(self, group: str, data: Any) -> None:
-        """Refuse texts of a categorical attribute that are not declared levels."""
-        levels = [_level(column) for column in self.columns if column.group == group]
-        strange = int((~np.isin(np.atleast_1d(np.asarray(data[group])).astype(str), levels)).sum())
-        if strange:
-            raise Refused(f"The column {group!r} must hold one of {', '.join(levels)}. Got {strange} other values.")
+        return np.column_stack([values[name] for name in names]).astype(float)
 
     def _scaled(self, features: np.ndarray) -> Rows:
         """Scale the rows as for the fit. Two made-up rows follow them, because a table has at least two."""
-        extra = np.array([[column.low for column in self.columns]] * 2)
-        for group in dict.fromkeys(column.group for column in self.columns if column.group is not None):
-            extra[:, [column.group == group for column in self.columns]] = 0.0
-        whole = np.concatenate([features, extra])
+        extra = [column.low if column.group is None else 0.0 for column in self.columns]
+        whole = np.concatenate([features, [extra] * 2])
         threshold = self.target.low if self.threshold is None else self.threshold
         table = Table(self.columns, self.target, whole, np.full(len(whole), self.target.low), self.radius, threshold=threshold)
         return scale(table, self.scaling, self.intercept, self.kind)
@@ -115,24 +111,6 @@ class Release:
                 Path(file.name).unlink(missing_ok=True)
 
 
-def _given_as_levels(column: Column, data: Any) -> bool:
-    """Return whether the data have the attribute as texts instead of the one-hot column ``attribute=level``."""
-    named = column.group is not None and column.name.startswith(f"{column.group}=")
-    return named and column.group in data and column.name not in data
-
-
-def _level(column: Column) -> str:
-    """Return the level that a one-hot column stands for."""
-    return column.name.removeprefix(f"{column.group}=")
-
-
-def _values(column: Column, data: Any) -> np.ndarray:
-    """Return a column's values: its own, or whether its attribute has the column's level."""
-    if column.name in data:
-        return np.atleast_1d(np.asarray(data[column.name]))
-    return np.asarray(np.atleast_1d(np.asarray(data[column.attribute])).astype(str) == _level(column), dtype=float)
-
-
 def load_release(path: str | os.PathLike[str]) -> Release:
     """Read a released model back."""
     try:
@@ -141,10 +119,9 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         raise Refused(f"The release {os.fspath(path)!r} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise Refused(f"The file {os.fspath(path)!r} is not a release: it is not JSON.") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        found = content.get("format") if isinstance(content, dict) else None
-        raise Refused(f"The format of the release {os.fspath(path)!r} must be {FORMAT!r}. Got {found!r} instead.")
-    del content["format"]
+    form = content.pop("format", None) if isinstance(content, dict) else None
+    if form != FORMAT:
+        raise Refused(f"The format of the release {os.fspath(path)!r} must be {FORMAT!r}. Got {form!r} instead.")
     try:
         content["columns"] = tuple(Column(**column) for column in content["columns"])
         content["target"] = Column(**content["target"])
