@@ -66,7 +66,7 @@ class Release:
         return self.target.low + (predicted + 1) / 2 * (self.target.high - self.target.low)
 
     def _features(self, data: Any) -> np.ndarray:
-        """Return one column per feature. Texts of an attribute replace its one-hot columns ``attribute=level`` if those are missing."""
+        """Return one column per feature; missing columns ``attribute=level`` come from the texts of their attribute."""
         names = [column.name for column in self.columns]
         values = {name: np.atleast_1d(np.asarray(data[name])) for name in names if name in data}
         one_hot = {column.name: column.group for column in self.columns if column.name.startswith(f"{column.group}=")}

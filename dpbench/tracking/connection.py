@@ -1,7 +1,6 @@
 """Connect to a tracking store of any kind within seconds, create its tables once, and refuse one that cannot be used."""
 
 import os
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -127,21 +126,16 @@ def _create_sqlite(path: Path) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    neighbour = path.with_name(f".{path.name}.{os.getpid()}")
-    neighbour.touch()
-    try:
-        with tempfile.TemporaryDirectory(prefix="dpbench-") as folder:
-            created = Path(folder, "mlflow.db")
-            store: Any = SqlAlchemyStore  # MLflow has no type annotations for it
-            store(f"sqlite:///{created}", (path.parent / ARTIFACT_FOLDER).as_uri()).engine.dispose()
-            shutil.copyfile(created, neighbour)
+    with tempfile.TemporaryDirectory(prefix=".dpbench-", dir=path.parent) as folder:
+        created = Path(folder, path.name)
+        created.touch()  # SQLite itself would ignore the user's umask
+        store: Any = SqlAlchemyStore  # MLflow has no type annotations for it
+        store(f"sqlite:///{created}", (path.parent / ARTIFACT_FOLDER).as_uri()).engine.dispose()
         try:
-            os.link(neighbour, path)
+            os.link(created, path)
         except OSError:  # the name exists, or the file system has no links
             if not path.exists():
-                os.replace(neighbour, path)
-    finally:
-        neighbour.unlink(missing_ok=True)
+                os.replace(created, path)
 
 
 def _check_schema(versions: Sequence[str], uri: str) -> None:

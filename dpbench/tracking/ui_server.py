@@ -43,15 +43,12 @@ def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None]
     if store.is_server:
         say(pages.lines(without_login(store.uri)))
         return
-    try:
-        with serving(store.uri, port) as server:
-            say(f"Showing {store.shown}\n{pages.lines(server.address)}\nPress Ctrl-C to stop.")
-            if browser:
-                webbrowser.open(pages.runs(server.address))
-            server.process.wait()
-            raise Refused(f"MLflow's server on {server.address} ended by itself.")
-    except KeyboardInterrupt:
-        return
+    with suppress(KeyboardInterrupt), serving(store.uri, port) as server:
+        say(f"Showing {store.shown}\n{pages.lines(server.address)}\nPress Ctrl-C to stop.")
+        if browser:
+            webbrowser.open(pages.runs(server.address))
+        server.process.wait()
+        raise Refused(f"MLflow's server on {server.address} ended by itself.")
 
 
 @dataclass(frozen=True)
@@ -73,10 +70,11 @@ class Pages:
 @contextmanager
 def serving(uri: str, port: int) -> Iterator[Server]:
     """Yield a running server of MLflow for a store. Every process that it starts ends with the context."""
-    address = f"http://{HOST}:{_free_port(port)}"
+    port = _free_port(port)
+    address = f"http://{HOST}:{port}"
     with tempfile.TemporaryDirectory(prefix="dpbench-") as folder, _terminable():
         log = Path(folder, "server.log")
-        process = _start(uri, address, Path(folder), log)
+        process = _start(uri, port, Path(folder), log)
         try:
             _wait(process, address, log)
             yield Server(address, process)
@@ -104,17 +102,11 @@ def _free_port(first: int) -> int:
     raise Refused(f"None of the ports {first} to {last} of {HOST} is free. Choose another with --port.")
 
 
-def _start(uri: str, address: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+def _start(uri: str, port: int, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     # The URI goes through the environment: it may contain a password, and every user of the machine can read a command line.
-    environment = {
-        **os.environ,
-        "MLFLOW_BACKEND_STORE_URI": uri,
-        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-    }
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    port = address.rpartition(":")[2]
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", port, "--workers", "1"]
+    options = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"} | options
+    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
     with log.open("wb") as output:
         return subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -130,8 +122,8 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
             with suppress(OSError), opener.open(f"{address}/health", timeout=2):
                 return
         time.sleep(0.1)
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    raise Refused(f"MLflow's server did not start on {address}: {lines[-1] if lines else 'its log is empty'}")
+    last_line = log.read_text(errors="replace").strip().rpartition("\n")[2]
+    raise Refused(f"MLflow's server did not start on {address}: {last_line or 'its log is empty'}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

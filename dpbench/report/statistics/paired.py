@@ -4,8 +4,6 @@ The folds of one repeat share training rows, so a repeat counts once, by the mea
 same rows and new noise: a result holds for this table, and other tables may differ (see ``ranks``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ A dataset counts once: its ranks with several models, at several ε or with seve
 first. The average varies less than a single rank, so the critical difference is on the safe side.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

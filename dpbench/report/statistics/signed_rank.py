@@ -4,8 +4,6 @@ Exact up to :data:`MAX_EXACT` differences, ties included; beyond, by the normal 
 takes half a second to import.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache
