@@ -68,6 +68,11 @@ class Level:
         return [place for place in self.places if place.rank is not None]
 
     @property
+    def deltas(self) -> list[float]:
+        """Every δ at which an accounted ε holds."""
+        return sorted({place.delta for place in self.places if place.delta is not None})
+
+    @property
     def winner(self) -> CellRecord:
         """The cell that the others are compared with."""
         return self.contest.best if self.contest else self.places[0].cell
@@ -88,6 +93,11 @@ class Board:
     @property
     def first(self) -> CellRecord:
         return self.levels[0].places[0].cell
+
+    @property
+    def compared(self) -> bool:
+        """Whether a test compared any cell with the best of its level."""
+        return any(place.comparison for place in self.places)
 
     @property
     def title(self) -> str:
