@@ -1,7 +1,5 @@
 """Print what a sweep would run, resume and prune, without running it."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 

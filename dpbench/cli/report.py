@@ -1,7 +1,5 @@
 """Write the report of a recorded sweep: a page with its figures and tables."""
 
-from __future__ import annotations
-
 import click
 
 

@@ -1,7 +1,5 @@
 """``python -m dpbench ui``: look at the recorded runs in MLflow's UI."""
 
-from __future__ import annotations
-
 import click
 
 

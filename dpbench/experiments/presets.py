@@ -36,10 +36,6 @@ class Experiment:
     """Every key with its values, as they would be typed."""
 
     @property
-    def command(self) -> str:
-        return command_of(self.name)
-
-    @property
     def cells(self) -> int:
         """The number of cells in the grid, before those that make no sense are pruned."""
         names = [values_of(self.grid.get(kind, default_choices()[kind])) for kind in KINDS]
@@ -59,7 +55,7 @@ class Experiment:
         """Return everything about it as plain data."""
         about = {key: getattr(self.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
         counts = {"cells": self.cells, "runs": self.runs}
-        return {"name": self.name, **about, **counts, "grid": dict(self.grid), "command": self.command}
+        return {"name": self.name, **about, **counts, "grid": dict(self.grid), "command": command_of(self.name)}
 
 
 def experiments(folder: str | None = None) -> dict[str, Experiment]:

@@ -36,7 +36,7 @@ def test_figures_are_run_by_paper_and_number_and_each_once(results: ModuleType) 
 
 def test_the_page_has_each_figure_with_its_command_its_seconds_and_its_cells(results: ModuleType) -> None:
     one = experiments()["zhang2012/fig6"]
-    ran = results.PresetRun(one, one.command, 61.4, "108 run, 12 pruned", False)
+    ran = results.PresetRun(one, one.facts()["command"], 61.4, "108 run, 12 pruned", False)
     page = results.index([ran], {one.name: "What it shows."}, True)
     assert "![Zhang et al. 2012, Figure 6](zhang2012/fig6.png)" in page
     assert "What it shows. ([PDF](zhang2012/fig6.pdf))" in page
