@@ -42,7 +42,10 @@ def store_frame(frame: Any) -> str:
     with pyarrow.ipc.new_stream(content, table.schema) as writer:
         writer.write_table(table)
     name = hashlib.sha256(content.getvalue()).hexdigest()[:32]
-    path = _folder() / f"{name}.parquet"
+    if FOLDER_VARIABLE not in os.environ:
+        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="dpbench-")  # readable by its owner only
+        atexit.register(remove_frames)
+    path = Path(os.environ[FOLDER_VARIABLE], f"{name}.parquet")
     if not path.exists():
         parquet.write_table(table, path)
     return PREFIX + name
@@ -62,11 +65,3 @@ def remove_frames() -> None:
     """Remove all stored tables."""
     if folder := os.environ.pop(FOLDER_VARIABLE, None):
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _folder() -> Path:
-    """Return the folder of this program, created on first use."""
-    if FOLDER_VARIABLE not in os.environ:
-        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="dpbench-")  # readable by its owner only
-        atexit.register(remove_frames)
-    return Path(os.environ[FOLDER_VARIABLE])

@@ -44,8 +44,7 @@ class Registry:
 
     def metrics_of(self, model: Any) -> list[Any]:
         """Return the metrics that a model has, in the order of their names."""
-        metrics = (entry.offer for entry in self._of_kind("metric") if entry.health == "ok")
-        return [metric for metric in metrics if metric.suits(model)]
+        return [metric for name in self.names("metric") if (metric := self.get("metric", name)).suits(model)]
 
     def version_of(self, cls: type[Any]) -> str:
         """Return the distribution that a component came from, and its version."""
