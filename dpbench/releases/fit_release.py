@@ -34,8 +34,7 @@ def release(config: Mapping[str, Any]) -> Release:
         raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
     table = _table(dataset, settings.seed)
     rows = scale(table, dataset.scaling, model.intercept, model.target)
-    reason = mechanism.unsupported(model, rows.geometry)
-    if reason:
+    if reason := mechanism.unsupported(model, rows.geometry):
         raise Refused(reason)
     if len(set(rows.geometry.names)) < len(rows.geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
@@ -44,8 +43,8 @@ def release(config: Mapping[str, Any]) -> Release:
     facts = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": "replace_one", "rows": rows.n, "noise": "secure"}
     facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict()}
     return Release(
-        model=_named(model),
-        mechanism=_named(mechanism),
+        model={"name": model.name, **model.options()},
+        mechanism={"name": mechanism.name, **mechanism.options()},
         dataset={"name": dataset.name, "synthetic": dataset.synthetic, "licence": dataset.licence, "citation": dataset.citation},
         columns=table.columns,
         target=table.target,
@@ -110,9 +109,8 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
         "looking at the same rows is a release that is not counted here.",
         "No error of this model was computed: a number computed from the private rows would have to be paid for.",
     ]
-    if dataset.synthetic:
-        sentences.insert(0, "THE ROWS ARE SYNTHETIC: they belong to no person, and this file is a demonstration.")
-    return " ".join(sentences)
+    warning = ["THE ROWS ARE SYNTHETIC: they belong to no person, and this file is a demonstration."] if dataset.synthetic else []
+    return " ".join([*warning, *sentences])
 
 
 def _strength(epsilon: float) -> str:
@@ -122,7 +120,3 @@ def _strength(epsilon: float) -> str:
         return f"The odds of any guess about a single row change by a factor of at most {factor}."
     verdict = "is a weak promise" if epsilon <= 5 else "promises next to nothing"
     return f"The odds of a guess about a single row may change by a factor of {factor}: that {verdict}."
-
-
-def _named(component: Any) -> dict[str, Any]:
-    return {"name": component.name, **component.options()}

@@ -11,9 +11,9 @@ import logging
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Self
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from dpbench.records import names
@@ -50,8 +50,8 @@ def save_view(store: Store) -> str | None:
     now = time.time_ns() // 1_000_000
     try:
         if not _is_overridden(store.client.get_experiment(store.experiment_id).tags.get(_VIEW_TAG)):
-            layout = Layout.of(list(store.search(ALL_CELLS, limit=MAX_VIEW_CELLS)))
-            packed = base64.b64encode(zlib.compress(json.dumps(layout.state()).encode())).decode()
+            state = _state(list(store.search(ALL_CELLS, limit=MAX_VIEW_CELLS)))
+            packed = base64.b64encode(zlib.compress(json.dumps(state).encode())).decode()
             envelope = {"name": "dpbench: all cells", "createdAt": now, "updatedAt": now, "state": f"deflate;{packed}"}
             store.client.set_experiment_tag(store.experiment_id, _VIEW_TAG, json.dumps(envelope))
     except MlflowException as error:
@@ -100,54 +100,42 @@ def mechanism_colour(mechanism: str) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The columns and charts of a view, chosen from what the cells contain."""
+def _state(cells: Sequence["Run"]) -> dict[str, Any]:
+    """Return the state of MLflow's page, with columns and charts chosen from what the cells contain."""
+    import yaml
 
-    scores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {DEFAULT_SCORE: ("mechanism", "epsilon")})
-    """The primary metric of every model, that of the newest cell first, and the parameters that distinguish its cells."""
-    params: tuple[str, ...] = ("mechanism", "model", "dataset", "epsilon")
-    attacked: bool = False
+    records = [CellRecord("resumed", cell.data.params, metrics=cell.data.metrics) for cell in cells]
+    attacked = any(record.attacked for record in records)
+    params = ("mechanism", "model", "dataset", *(["attack"] if attacked else []), *distinguishing_params(records), "epsilon")
+    params_of: dict[str, list[Mapping[str, str]]] = {}
+    for record in records:
+        for name in record.metrics:
+            # only a primary metric has a history under its bare name
+            if name.startswith("utility/") and f"{name}_median" in record.metrics:
+                params_of.setdefault(name, []).append(record.params)
+    scores = list(params_of) or [DEFAULT_SCORE]  # that of the newest cell first
+    charts = [_charts(f"{score}_median", _varied(params, params_of.get(score, []))) for score in scores]
+    columns = _columns(scores, params, attacked)
+    fixed = yaml.safe_load(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8"))
+    return {
+        **fixed,
+        "searchFilter": ALL_CELLS,
+        "orderByKey": f"metrics.`{scores[0]}_median`",
+        "selectedColumns": list(columns),
+        "columnOrder": [*_COLUMN_WIDTHS, *columns, "duration"],
+        "columnWidths": {**_COLUMN_WIDTHS, **columns},
+        "compareRunCharts": list(chain.from_iterable(charts)),
+    }
 
-    @classmethod
-    def of(cls, cells: Sequence["Run"]) -> Self:
-        """Return the layout for these cells."""
-        records = [CellRecord("resumed", cell.data.params, metrics=cell.data.metrics) for cell in cells]
-        attacked = any(record.attacked for record in records)
-        params = ("mechanism", "model", "dataset", *(["attack"] if attacked else []), *distinguishing_params(records), "epsilon")
-        params_of: dict[str, list[Mapping[str, str]]] = {}
-        for record in records:
-            for name in record.metrics:
-                # only a primary metric has a history under its bare name
-                if name.startswith("utility/") and f"{name}_median" in record.metrics:
-                    params_of.setdefault(name, []).append(record.params)
-        scores = {score: _varied(params, cells_params) for score, cells_params in params_of.items()}
-        return cls(scores, params, attacked) if scores else cls()
 
-    @property
-    def columns(self) -> dict[str, int]:
-        """The columns in their order, and how many pixels wide their names and numbers are."""
-        metrics = [*(f"{score}_median" for score in self.scores), EPSILON_ACCOUNTED]
-        metrics += ["attack/advantage_mean", names.ATTACK_CAP] if self.attacked else []
-        references = [f"{prefix}{score.removeprefix('utility/')}_median" for score in self.scores for prefix in REFERENCES]
-        tags = (names.SOUND, names.PRIVATE, names.LEAKS, names.STATUS)
-        groups = (("params", 90, self.params), ("metrics", 160, metrics), ("tags", 90, tags), ("metrics", 160, references))
-        return {f"{kind}.`{name}`": max(width, 7 * len(name) + 25) for kind, width, group in groups for name in group}
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of MLflow's page."""
-        import yaml
-
-        fixed = yaml.safe_load(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8"))
-        return {
-            **fixed,
-            "searchFilter": ALL_CELLS,
-            "orderByKey": f"metrics.`{next(iter(self.scores))}_median`",
-            "selectedColumns": list(self.columns),
-            "columnOrder": [*_COLUMN_WIDTHS, *self.columns, "duration"],
-            "columnWidths": {**_COLUMN_WIDTHS, **self.columns},
-            "compareRunCharts": [chart for score, axes in self.scores.items() for chart in _charts(f"{score}_median", axes)],
-        }
+def _columns(scores: Sequence[str], params: Sequence[str], attacked: bool) -> dict[str, int]:
+    """Return the columns in their order, and how many pixels wide their names and numbers are."""
+    metrics = [*(f"{score}_median" for score in scores), EPSILON_ACCOUNTED]
+    metrics += ["attack/advantage_mean", names.ATTACK_CAP] if attacked else []
+    references = [f"{prefix}{score.removeprefix('utility/')}_median" for score in scores for prefix in REFERENCES]
+    tags = (names.SOUND, names.PRIVATE, names.LEAKS, names.STATUS)
+    groups = (("params", 90, params), ("metrics", 160, metrics), ("tags", 90, tags), ("metrics", 160, references))
+    return {f"{kind}.`{name}`": max(width, 7 * len(name) + 25) for kind, width, group in groups for name in group}
 
 
 def _varied(params: Sequence[str], cells: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
