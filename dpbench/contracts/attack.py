@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpbench.contracts.model import Problem
-from dpbench.contracts.model_user import ModelUser
+from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.blocks import Block
 from dpbench.data.samples import Sample
 from dpbench.records.metric_info import MetricInfo

@@ -11,8 +11,7 @@ import numpy as np
 
 from dpbench.accounting.costs import Cost, Currency
 from dpbench.contracts.fit import OK, Fit, Status
-from dpbench.contracts.model import Problem
-from dpbench.contracts.model_user import ModelUser
+from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample

@@ -1,11 +1,15 @@
-"""A problem of one run or of fewer columns is a copy, and what a model does not provide is an error that names it."""
+"""A problem of one run or of fewer columns is a copy, and what a model does not provide is an error or a pruned cell."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from dpbench.contracts.model import Problem
+from dpbench.contracts.model import ModelUser, Problem
 
 
 class Plain(Problem):
@@ -48,3 +52,28 @@ def test_the_problem_on_fewer_columns_has_their_geometry(problem) -> None:
 def test_a_missing_capability_is_an_error_that_names_it(problem, call, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         call(problem)
+
+
+@dataclass(frozen=True)
+class Picky(ModelUser):
+    """Needs two capabilities and two columns."""
+
+    name: ClassVar[str] = "picky"
+    needs: ClassVar[frozenset[str]] = frozenset({"polynomial", "gradient"})
+
+    def refuses(self, model, geometry) -> str | None:
+        return "it needs two columns" if geometry.features < 2 else None
+
+
+@pytest.mark.parametrize(
+    ("provides", "features", "sentence"),
+    [
+        ({"polynomial", "gradient", "weighted"}, 2, None),
+        ({"polynomial", "gradient"}, 1, "picky does not fit linear: it needs two columns."),
+        ({"polynomial"}, 1, "picky does not fit linear: the model provides no gradient."),
+        (set(), 2, "picky does not fit linear: the model provides no gradient and no polynomial."),
+    ],
+)
+def test_a_pruned_cell_gets_one_sentence(provides: set[str], features: int, sentence: str | None, geometry) -> None:
+    model = SimpleNamespace(name="linear", provides=frozenset(provides))
+    assert Picky().unsupported(model, geometry(features)) == sentence

@@ -23,13 +23,11 @@ class Falls(Along):
     def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
         whole = intervals.difference("changes by", cells[-1], cells[0], metric, self.side)
         confidence = 1 - 0.05 / (len(cells) - 1)  # Bonferroni, over the steps
-        steps = [
-            step
-            for before, after in (pairwise(cells) if whole and len(cells) > 2 else ())
-            for step in intervals.difference("changes in one step by", after, before, metric, self.side, confidence)
-        ]
+        pairs = pairwise(cells) if whole and len(cells) > 2 else ()
+        what = "changes in one step by"
+        steps = (intervals.difference(what, after, before, metric, self.side, confidence) for before, after in pairs)
         # a step of exactly zero goes nowhere, so it is no step back
-        wrong = [step for step in steps if step.holds is False and (step.low > 0 or step.high < 0)]
+        wrong = [step for (step,) in filter(None, steps) if step.holds is False and (step.low > 0 or step.high < 0)]
         return (*whole, *sorted(wrong, key=lambda step: step.slack)[:1])
 
 
