@@ -21,8 +21,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from dpbench.accounting.composition import Guarantee, compose, epsilon_at
-from dpbench.accounting.costs import Approx, Gdp, Pure, noise_costs
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Pure, noise_costs
 from dpbench.base.errors import Refused
 
 INSTALL = "pip install 'dp-regression-bench[accounting]' (dp-accounting)"

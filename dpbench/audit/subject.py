@@ -1,7 +1,7 @@
 """The subject of an audit: what is fitted on made-up tables, with which settings, and the privacy that it claims."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar, Literal, Self
@@ -19,7 +19,7 @@ from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry, Scaling
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Curator
+from dpbench.privacy.curator import Accept, Answer, Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.query import Query
@@ -155,9 +155,7 @@ def example_geometry(model: Model, numeric: int, levels: int = 0, scaling: Scali
 class BoundedRetryCurator(Curator):
     """A curator that refuses to draw again forever, because no answer on a small table may ever be accepted."""
 
-    def until(
-        self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def until(self, query: Query, noise: Noise, accept: Accept, max_tries: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         tries = 0
 
         def counted(run: int, answer: np.ndarray) -> bool:

@@ -15,7 +15,7 @@ from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Curator
+from dpbench.privacy.curator import Curator, Sampler
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.histogram import Histogram, Scan
@@ -112,9 +112,7 @@ class OneRunCurator:
         """Return at most ``size`` bins, sampled by priority among those whose noisy count reaches the threshold."""
         return next(self._curator.sparse(query, noise, threshold, size))
 
-    def unproven(
-        self, query: Query, sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray], claimed: Cost, reason: str
-    ) -> np.ndarray:
+    def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> np.ndarray:
         """Return ``sampler(exact answer, generator)``: published noise without a proof of privacy."""
         return np.asarray(self._curator.unproven(query, sampler, claimed, reason)[0])
 

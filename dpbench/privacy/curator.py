@@ -12,8 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from dpbench.accounting.costs import Cost, Nothing, Pure
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Cost, LedgerEntry, Nothing, Pure
 from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
@@ -27,6 +26,12 @@ from dpbench.records.leaks import Leak
 
 Array = np.ndarray
 T = TypeVar("T")
+Accept = Callable[[int, Array], bool]
+"""Whether an answer of a run is accepted."""
+Sampler = Callable[[Array, np.random.Generator], Array]
+"""Return an answer with noise, from the exact one and a random stream."""
+Draw = Callable[[Array, int], Array]
+"""Return the noisy answer, from the exact one and the number of the call."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,7 @@ class Curator:
         call = Call("release", query, self.geometry, noise.cost)
         return self._answer_sum(call, noise, noise.ledger_entry(query.name), draw)
 
-    def until(
-        self, query: Query, noise: Noise, accept: Callable[[int, Array], bool], max_tries: int | None = None
-    ) -> tuple[Array, Array]:
+    def until(self, query: Query, noise: Noise, accept: Accept, max_tries: int | None = None) -> tuple[Array, Array]:
         """Draw again until ``accept(run, answer)`` is true. Costs twice the noise's ε.
 
         Zhang et al. 2012, Lemma 5: both the density of an accepted answer and the chance of acceptance change by at most e^ε.
@@ -182,7 +185,7 @@ class Curator:
         call = Call("sparse", query, self.geometry, noise.cost, {"threshold": threshold, "size": size})
         return iter(self._answer_histogram(call, noise, draw))
 
-    def unproven(self, query: Query, sampler: Callable[[Array, np.random.Generator], Array], claimed: Cost, reason: str) -> Array:
+    def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> Array:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy, never sound."""
 
         def draw(exact: Array, number: int) -> Array:
@@ -239,7 +242,7 @@ class Curator:
 
     # -- how a call is answered: a replay overrides the first two ------------------------------------------------------
 
-    def _answer_sum(self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Callable[[Array, int], Array]) -> Array:
+    def _answer_sum(self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Draw) -> Array:
         """Pay for a sum, compute it, and pass it with the number of the call to ``draw``."""
         number = self._pay(entry)
         exact = call.query.exact(self._sample)

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
-from dpbench.accounting.costs import Cost, Currency, Nothing
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Cost, Currency, LedgerEntry, Nothing
 from dpbench.base.options import check_options, option
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.accounting.costs import Cost, Gdp, Pure, Zcdp
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Cost, Gdp, LedgerEntry, Pure, Zcdp
 
 Array = np.ndarray
 

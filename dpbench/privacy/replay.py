@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import LedgerEntry
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Answer, Call, Curator
+from dpbench.privacy.curator import Accept, Answer, Call, Curator, Draw
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.histogram import Histogram
@@ -45,9 +45,7 @@ class ReplayCurator(Curator):
         if self._unread:
             raise Violation(f"On the neighbour the query {self._unread[0].query!r} was not asked: {FLOW}")
 
-    def until(
-        self, query: Query, noise: Noise, accept: Callable[[int, np.ndarray], bool], max_tries: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def until(self, query: Query, noise: Noise, accept: Accept, max_tries: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         noisy, _ = super().until(query, noise, accept, max_tries)
         return noisy, np.array([accept(run, answer) for run, answer in enumerate(noisy)])
 
@@ -64,9 +62,7 @@ class ReplayCurator(Curator):
         # in place, because the curators that `without` returns share this list
         self._unread[:] = [answer for answer in self._unread if answer.run is None or id(answer) in unread]
 
-    def _answer_sum(
-        self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Callable[[np.ndarray, int], np.ndarray]
-    ) -> np.ndarray:
+    def _answer_sum(self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Draw) -> np.ndarray:
         """Return the recorded answer. Noise without a proof declares no bound, so there is none to check."""
         exact = call.query.exact(self._sample)
         recorded = self._next(call, noise, exact)

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import LedgerEntry
 from dpbench.base.errors import Refused
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
@@ -74,9 +74,8 @@ class SecureCurator(Curator):
         library = f"OpenDP {version('opendp')}"
         proof = f"{noise.proof}; discrete on multiples of 2^{grid.power}, scales enlarged for the rounding ({library})"
         self._pay(replace(drawn, proof=proof).ledger_entry(query.name))
-        return np.stack(
-            [_answer(drawn, run, grid, grid.sum_steps(query, self._sample.rows(run), run)) for run in range(self.runs)]
-        )
+        totals = (grid.sum_steps(query, self._sample.rows(run), run) for run in range(self.runs))
+        return np.stack([_answer(drawn, run, grid, total) for run, total in enumerate(totals)])
 
     def until(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("the number of draws until an answer is accepted would show in the time it takes")

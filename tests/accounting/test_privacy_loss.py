@@ -15,8 +15,7 @@ from dpbench.accounting.composition import compose
 from dpbench.accounting.conversion import (
     epsilon_of_gdp,
 )
-from dpbench.accounting.costs import Approx, Gdp, Nothing, Pure, Zcdp
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Nothing, Pure, Zcdp
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Noise, concentrated, gaussian, geometric, laplace

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.accounting.costs import Nothing, Pure
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import LedgerEntry, Nothing, Pure
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import SUFFIXES, record_of, summaries
 from dpbench.cells.work_unit import BlockResult

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.accounting.costs import Approx, Gdp, Nothing, Pure, Zcdp
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Nothing, Pure, Zcdp
 from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator

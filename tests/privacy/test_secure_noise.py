@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.accounting.costs import Gdp, Pure
-from dpbench.accounting.ledger_entry import LedgerEntry
+from dpbench.accounting.costs import Gdp, LedgerEntry, Pure
 from dpbench.base.errors import Refused
 from dpbench.contracts.mechanism import OneRunMechanism
 from dpbench.data.samples import WholeSample
