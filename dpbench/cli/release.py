@@ -43,7 +43,7 @@ def command(overrides: tuple[str, ...]) -> None:
 
 
 def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
-    """Where the model goes, whether it may replace a file, and what is for the configuration."""
+    """Return the path of the model, whether it may replace a file, and the overrides of the configuration."""
     from dpbench.sweeps.hydra.overrides import parse
 
     file: dict[str, Any] = {}

@@ -4,7 +4,7 @@ import atexit
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +53,7 @@ class Store(AbstractContextManager["Store"]):
 
     def close(self) -> None:
         """Close the connections; a SQLite store is then one file again, without its write-ahead log."""
-        _dispose(self.client)
-        merge_write_ahead_log(self.uri)
+        _close(self.client, self.uri)
         atexit.unregister(self.close)
 
     def __exit__(self, *error: object) -> None:
@@ -69,13 +68,10 @@ def open_store(uri: str | None = None, experiment: str = "dpbench", *, create: b
     """
     uri = resolved(uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
     _silence_mlflow()
-    with connected(uri, create) as client:
-        try:
-            store = Store(uri, experiment, _experiment_id(client, uri, experiment, create), client)
-        except BaseException:
-            _dispose(client)
-            merge_write_ahead_log(uri)
-            raise
+    with connected(uri, create) as client, ExitStack() as on_failure:
+        on_failure.callback(_close, client, uri)
+        store = Store(uri, experiment, _experiment_id(client, uri, experiment, create), client)
+        on_failure.pop_all()
     atexit.register(store.close)
     return store
 
@@ -127,8 +123,9 @@ def _experiment_id(client: "MlflowClient", uri: str, name: str, create: bool) ->
     return str(experiment.experiment_id)
 
 
-def _dispose(client: Any) -> None:
-    """Close the pooled connections of a database store, for which MLflow has no public function."""
+def _close(client: Any, uri: str) -> None:
+    """Close the pooled connections of a database store, for which MLflow has no public function, and merge SQLite's log."""
     engine = getattr(getattr(getattr(client, "_tracking_client", None), "store", None), "engine", None)
     if engine is not None:
         engine.dispose()
+    merge_write_ahead_log(uri)

@@ -28,14 +28,6 @@ _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Server:
-    """MLflow's server, running as a child process."""
-
-    address: str
-    process: subprocess.Popen[bytes]
-
-
 def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None], *, browser: bool = False) -> None:
     """Say where the runs can be seen. A store that is not a server is served until interrupted."""
     with open_store(uri, experiment, create=False) as store:
@@ -43,12 +35,12 @@ def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None]
     if store.is_server:
         say(pages.lines(without_login(store.uri)))
         return
-    with suppress(KeyboardInterrupt), serving(store.uri, port) as server:
-        say(f"Showing {store.shown}\n{pages.lines(server.address)}\nPress Ctrl-C to stop.")
+    with suppress(KeyboardInterrupt), serving(store.uri, port) as (address, process):
+        say(f"Showing {store.shown}\n{pages.lines(address)}\nPress Ctrl-C to stop.")
         if browser:
-            webbrowser.open(pages.runs(server.address))
-        server.process.wait()
-        raise Refused(f"MLflow's server on {server.address} ended by itself.")
+            webbrowser.open(pages.runs(address))
+        process.wait()
+        raise Refused(f"MLflow's server on {address} ended by itself.")
 
 
 @dataclass(frozen=True)
@@ -68,8 +60,8 @@ class Pages:
 
 
 @contextmanager
-def serving(uri: str, port: int) -> Iterator[Server]:
-    """Yield a running server of MLflow for a store. Every process that it starts ends with the context."""
+def serving(uri: str, port: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Yield the address and the process of MLflow's server for a store. All that it started ends with the context."""
     port = _free_port(port)
     address = f"http://{HOST}:{port}"
     with tempfile.TemporaryDirectory(prefix="dpbench-") as folder, _terminable():
@@ -77,7 +69,7 @@ def serving(uri: str, port: int) -> Iterator[Server]:
         process = _start(uri, port, Path(folder), log)
         try:
             _wait(process, address, log)
-            yield Server(address, process)
+            yield address, process
         finally:
             _stop(process)
             merge_write_ahead_log(uri)

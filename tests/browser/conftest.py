@@ -191,8 +191,8 @@ def recorded(swept: Path) -> Iterator[Recorded]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    with serving(uri, port) as server:
-        yield Recorded(swept, server.address, pages, cells, sweep)
+    with serving(uri, port) as (address, _):
+        yield Recorded(swept, address, pages, cells, sweep)
 
 
 def dpbench(folder: Path, *arguments: str) -> str:

@@ -123,10 +123,10 @@ def _holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Step down from the smallest p; the pairs without the best were not compared and come last."""
     pairs = len(comparisons) * (len(comparisons) + 1) // 2
     corrected = list(comparisons)
-    reached = 0.0
+    largest = 0.0
     for step, index in enumerate(sorted(range(len(comparisons)), key=lambda index: comparisons[index].p)):
-        reached = max(reached, min(1.0, (pairs - step) * comparisons[index].p))
-        corrected[index] = replace(comparisons[index], corrected=reached, level=LEVEL / (pairs - step))
+        largest = max(largest, min(1.0, (pairs - step) * comparisons[index].p))
+        corrected[index] = replace(comparisons[index], corrected=largest, level=LEVEL / (pairs - step))
     return tuple(corrected)
 
 

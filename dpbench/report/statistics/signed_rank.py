@@ -54,9 +54,9 @@ def needed(differences: Sequence[float], level: float) -> float:
     from scipy.special import ndtri
 
     means = _pair_means(differences)
-    away = float((means > 0).mean() + (means == 0).mean() / 2) - 0.5
+    excess = float((means > 0).mean() + (means == 0).mean() / 2) - 0.5
     quantiles = float(ndtri(1 - level / 2) + ndtri(POWER))
-    return max(quantiles**2 / (3 * away**2), fewest(level)) if away else math.inf
+    return max(quantiles**2 / (3 * excess**2), fewest(level)) if excess else math.inf
 
 
 def fewest(level: float) -> int:
