@@ -126,11 +126,6 @@ class Verdict:
         unranked = "; ".join(sorted({f"{row.params['mechanism']}: {row.guarantee}" for row in rows}))
         return [*filter(None, [unranked and f"not ranked: {unranked}", self.claim.note]), *self.gaps]
 
-    @property
-    def presets_to_run(self) -> list[str]:
-        """The presets that were not run, or only with changes."""
-        return [name for name in (*self.missing, *self.changes) if name != NEWEST]
-
 
 def papers_with_claims() -> dict[str, Paper]:
     """Return the papers that bring claims, by their names."""
@@ -170,7 +165,7 @@ def judge(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
     return Verdict(
         claim,
         tuple(unique.values()),
-        missing=tuple(name for name in claim.presets if name not in deciding),
+        missing=tuple(name for name in claim.presets if name != NEWEST and name not in deciding),
         quick=any(sweep.quick for sweep in deciding.values()),
         changes={name: " ".join(sweep.changed) for name, sweep in deciding.items() if sweep.changed and name != NEWEST},
         newest=read.get(NEWEST),

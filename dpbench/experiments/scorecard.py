@@ -33,7 +33,7 @@ def print_scorecard(verdicts: Sequence[Verdict], stream: TextIO | None = None) -
     console = Console(file=out, width=None if out.isatty() else PIPE_WIDTH, highlight=False)
     for title, group in groupby(verdicts, key=lambda verdict: verdict.claim.title):
         console.print(_table(list(group), title, wide=console.width >= EVIDENCE_COLUMN_WIDTH))
-    commands = dict.fromkeys(f"  {command_of(name)}" for verdict in verdicts for name in verdict.presets_to_run)
+    commands = dict.fromkeys(f"  {command_of(name)}" for verdict in verdicts for name in (*verdict.missing, *verdict.changes))
     headline = ["Not run yet, not as the preset says, or without such cells:"] if commands else []
     for line in (*headline, *commands, *_newest_sweeps(verdicts)):
         console.print(line, markup=False, soft_wrap=True)
@@ -47,7 +47,7 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
     for title, group in groupby(verdicts, key=lambda verdict: verdict.claim.title):
         lines += [f"## {title}", "", "| claim | where | verdict | data | evidence |", "| --- | --- | --- | --- | --- |"]
         for verdict in group:
-            commands = [f"to run: `{command_of(name)}`" for name in verdict.presets_to_run]
+            commands = [f"to run: `{command_of(name)}`" for name in (*verdict.missing, *verdict.changes)]
             evidence = "<br>".join([*verdict.evidence, *verdict.notes, *commands])
             cells = (_sentence(verdict), verdict.claim.where, f"**{verdict.text}**", ", ".join(verdict.datasets), evidence)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
@@ -92,8 +92,7 @@ def _sentence(verdict: Verdict) -> str:
 
 def _evidence(verdict: Verdict) -> list[str]:
     data = [f"on {', '.join(verdict.datasets)}"] if verdict.datasets else []
-    missing = [name for name in verdict.missing if name != NEWEST]
-    without = [f"without {', '.join(missing)}"] if missing and verdict.findings else []
+    without = [f"without {', '.join(verdict.missing)}"] if verdict.missing and verdict.findings else []
     return [*verdict.changed_grids, *verdict.evidence, *data, *verdict.notes, *without]
 
 
