@@ -1,7 +1,5 @@
 """The answer of a sweep in sentences: never a winner without a bound on the difference."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Counts, lists and numbers as text: the formats that all parts of a report share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """What is private and what is not, in sentences: the standings of a sweep's cells and what they mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label

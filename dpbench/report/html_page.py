@@ -1,7 +1,5 @@
 """The report of a sweep as one HTML page that needs nothing else: no network, no script, no file next to it."""
 
-from __future__ import annotations
-
 import base64
 import math
 import struct
@@ -44,7 +42,7 @@ FIGURE_SCALE = 0.6
 """Width of a figure on the page in pixels of its file: below 1, so that it is sharp on a fine screen."""
 
 
-def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence[CaptionedFigure], folder: Path) -> str:
+def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["CaptionedFigure"], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
     sweep, done, details = summary.sweep, summary.done, summary.detailed_answer
     simulated = [("Simulated noise", SIMULATED_NOISE)] if any(cell.simulated for cell in done) else []

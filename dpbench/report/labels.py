@@ -1,7 +1,5 @@
 """What parameters and metrics are called on an axis, in a title, in a legend and in a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dpbench.records.cell_record import CellRecord

@@ -1,7 +1,5 @@
 """Leaderboards: the cells of one problem in order, ranked where they may be ranked, and compared with the best."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

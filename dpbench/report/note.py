@@ -1,7 +1,5 @@
 """The note of a sweep in MLflow: the answer in a few sentences, the figure, then the table, in Markdown."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from dpbench.records.cell_record import State, distinguishing_params, label

@@ -1,7 +1,5 @@
 """The question that a sweep answers, in sentences: what was compared on which data, how often, and at which ε."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord
@@ -38,17 +36,15 @@ def question(sweep: SweepRecord) -> list[str]:
 def _dataset(name: str, cells: Sequence[CellRecord]) -> str:
     """Return a dataset's name with its size, and whether its rows were generated."""
     sizes = set()
-    for first, *_ in group_by(cells, _dataset_options).values():
+    for first, *_ in group_by(
+        cells, lambda cell: tuple(item for item in cell.params.items() if item[0].startswith("dataset."))
+    ).values():
         runs = first.detail.runs
         if len(runs.get("n_train", ())):
             sizes.add(int(runs["n_train"][0]) + int(runs["n_test"][0]))
     size = " to ".join(f"{end:,}" for end in sorted({min(sizes), max(sizes)})) + " rows" if sizes else ""
     facts = ", ".join(filter(None, [size, "SYNTHETIC" if any(cell.synthetic for cell in cells) else ""]))
     return f"{name} ({facts})" if facts else name
-
-
-def _dataset_options(cell: CellRecord) -> tuple[tuple[str, str], ...]:
-    return tuple(item for item in cell.params.items() if item[0].startswith("dataset."))
 
 
 def _results(sweep: SweepRecord, cells: Sequence[CellRecord]) -> str:

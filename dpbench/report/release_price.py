@@ -1,7 +1,5 @@
 """What it would cost to release the best cell of a sweep: in numbers for the parent run, in sentences for readers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write a sweep's report, the page with its figures and tables, into a folder that holds nothing else's files."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

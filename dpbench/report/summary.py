@@ -1,7 +1,5 @@
 """What a sweep's note, printed table and page have in common, computed once: leaderboards, the answer, the price of a release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

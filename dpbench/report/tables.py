@@ -1,7 +1,5 @@
 """The tables of a report: leaderboard, comparisons, ledger, leaks, attacks, health, failures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +14,8 @@ from dpbench.report.text_table import Entry, TextTable
 
 NEIGHBOURS = {"replace_one": "one row replaced"}
 PRICES = {"epsilon": "ε", "rho": "ρ", "mu": "μ", "delta": "δ"}
+QUERY_KEYS = ("query", "noise", "proof")
+"""What tells the answers of a ledger apart, except their price."""
 KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approximate", "none": "no guarantee"}
 
 
@@ -95,7 +95,7 @@ def ledger(cells: Sequence[CellRecord]) -> TextTable:
         ledgers = [end(group, key=lambda cell: cell.epsilon).detail.ledger for end in (min, max)]
         neighbours = str(ledgers[0].get("neighbours", ""))
         entries = [entry for ledger in ledgers for entry in ledger.get("entries") or []]
-        for (query, noise, proof), same in group_by(entries, _call).items():
+        for (query, noise, proof), same in group_by(entries, lambda entry: tuple(map(entry.get, QUERY_KEYS))).items():
             costs = [entry.get("cost") or {} for entry in same]
             # a mechanism that draws its own noise claims a price for it; what is revealed without noise has no price
             law = noise or ("its own" if costs[0].get("kind", "none") != "none" else "none")
@@ -105,10 +105,6 @@ def ledger(cells: Sequence[CellRecord]) -> TextTable:
             rows.append((*names, _data(group), *map(str, answer)))
     header = ("mechanism", "model", "dataset", "data", "query", "noise", "scale", "cost", "neighbours", "proven")
     return TextTable("ledger", "What was asked of the rows, and what each answer cost", (*header, "proof or reason"), tuple(rows))
-
-
-def _call(entry: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    return entry.get("query"), entry.get("noise"), entry.get("proof")
 
 
 def _scales(entry: Mapping[str, Any]) -> list[float | None]:
@@ -180,7 +176,9 @@ def is_control(metric: str) -> bool:
 def health(cells: Sequence[CellRecord]) -> TextTable:
     """Return the range of each health metric over a mechanism's cells, where it is not zero."""
     rows = []
-    for (mechanism, model, data), group in group_by(cells, _owner).items():
+    for (mechanism, model, data), group in group_by(
+        cells, lambda cell: (cell.params["mechanism"], cell.params["model"], _data([cell]))
+    ).items():
         for name in dict.fromkeys(name for cell in group for name in cell.metrics if name.startswith("health/")):
             values = [cell.metrics[name] for cell in group if name in cell.metrics]
             if any(values):
@@ -189,10 +187,6 @@ def health(cells: Sequence[CellRecord]) -> TextTable:
     header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
     title = "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on"
     return TextTable("health", title, header, tuple(rows))
-
-
-def _owner(cell: CellRecord) -> tuple[str, str, str]:
-    return cell.params["mechanism"], cell.params["model"], _data([cell])
 
 
 def failures(cells: Sequence[CellRecord]) -> TextTable:

@@ -1,7 +1,5 @@
 """The table that a sweep prints: errors, references, ε, what an attack gained, and the standing of each guarantee."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import TextIO

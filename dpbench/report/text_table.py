@@ -1,7 +1,5 @@
 """A plain table, which is written as text, as CSV and as LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -15,17 +13,18 @@ MISSING = "–"
 
 _LATEX_SYMBOLS = {"ε": "varepsilon", "δ": "delta", "ρ": "rho", "μ": "mu", "σ": "sigma", "λ": "lambda", "×": "times", "∞": "infty"}
 _LATEX_WORDS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater", "|": "bar"}
-_LATEX_FORMS: dict[str | int, str | int | None] = {
-    **{character: f"\\{character}" for character in "{}$&#%_"},
-    **{character: rf"\text{word}{{}}" for character, word in _LATEX_WORDS.items()},
-    **{character: rf"$\{symbol}$" for character, symbol in _LATEX_SYMBOLS.items()},
-    '"': r"\textquotedbl{}",
-    "–": "--",
-    "…": r"\ldots{}",
-    "[": "{[}",
-    "]": "{]}",  # a bracket after the end of a row would open an optional argument
-}
-_LATEX = str.maketrans(_LATEX_FORMS)
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "{}$&#%_"},
+        **{character: rf"\text{word}{{}}" for character, word in _LATEX_WORDS.items()},
+        **{character: rf"$\{symbol}$" for character, symbol in _LATEX_SYMBOLS.items()},
+        '"': r"\textquotedbl{}",
+        "–": "--",
+        "…": r"\ldots{}",
+        "[": "{[}",
+        "]": "{]}",  # a bracket after the end of a row would open an optional argument
+    }
+)
 
 
 @dataclass(frozen=True)

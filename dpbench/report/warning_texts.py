@@ -1,7 +1,5 @@
 """What a reader must know before any number, and about single cells: generated data, leaks, clipped targets."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

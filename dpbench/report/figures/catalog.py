@@ -1,7 +1,5 @@
 """Which figures a sweep gets, with their captions: the paper's own, and those that any sweep can have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -118,12 +116,10 @@ def _lines_figure(
 
 def error_figure(data: FigureData) -> CaptionedFigure | None:
     """Draw the median error with its band against ε, or against what else the sweep varied, and the two references."""
-    x = data.spec.x
-    if x not in varying(data.fits):
-        return None
-    along = label_of(x)
+    x, along = data.spec.x, label_of(data.spec.x)
+    panels = data.panels(data.fits) if x in varying(data.fits) else []
     text = f"The median error against {along} with 20-80 % bands over the {runs_text(data.fits)} of each cell."
-    return _lines_figure(data, f"error_vs_{x.rpartition('.')[2]}", f"Error against {along}", text, data.panels(data.fits))
+    return _lines_figure(data, f"error_vs_{x.rpartition('.')[2]}", f"Error against {along}", text, panels)
 
 
 def box_figure(data: FigureData) -> CaptionedFigure | None:
@@ -152,8 +148,6 @@ def accounted_figure(data: FigureData) -> CaptionedFigure | None:
 def attack_figure(data: FigureData) -> CaptionedFigure | None:
     """Draw what an attack gains against what the model is worth."""
     attacked = [cell for cell in data.cells if any(f"{name}_mean" in cell.metrics for name in ATTACKS)]
-    if not attacked:
-        return None
     controls = dict.fromkeys(name for cell in attacked for name in cell.metrics if name.startswith("attack/control/"))
     references = tuple(name.removesuffix("_mean") for name in controls if name.endswith("/advantage_mean"))
     keys = ("attack", *(key for key in varying(attacked) if key.startswith("attack.")))
@@ -168,9 +162,7 @@ def attack_figure(data: FigureData) -> CaptionedFigure | None:
         f"What the attack gains (mean and 95 % interval) against the median error over the {runs_text(attacked)} of each cell, "
         f"with {along} next to the points; level lines: controls, which need no release, and the cap that a guarantee sets."
     )
-    explanation = f"Bars: 95 % interval of the mean. Next to the points: {along}."
-    options: dict[str, Any] = {"annotated": annotated, "explanation": explanation}
-    return _lines_figure(data, "attack_frontier", "Attack against error", text, panels, **options)
+    return _lines_figure(data, "attack_frontier", "Attack against error", text, panels, annotated=annotated)
 
 
 def _caps(panel: Panel) -> dict[str, dict[Position, float]]:
@@ -185,18 +177,15 @@ def _caps(panel: Panel) -> dict[str, dict[Position, float]]:
 
 def time_figure(data: FigureData) -> CaptionedFigure | None:
     """Draw what a lower error costs in time."""
-    timed = [cell for cell in data.fits if cell.metrics.get("time/fit_seconds", 0.0) > 0]
-    if not timed or len(data.styles) < 2:
-        return None
+    timed = [cell for cell in data.fits if len(data.styles) > 1 and cell.metrics.get("time/fit_seconds", 0.0) > 0]
     along, annotated = label_of(data.spec.x), data.spec.x
     data = data.showing(x="time/fit_seconds", references=())
     text = (
         f"The median error with 20-80 % bars over the {runs_text(timed)} of each cell against the time of one fit on one thread, "
         f"with {along} next to the points."
     )
-    options: dict[str, Any] = {"annotated": annotated, "joined": False}
-    options["explanation"] = f"Bars: 20-80 % of the runs. Next to the points: {along}."
-    return _lines_figure(data, "time_vs_error", "Error against time", text, data.panels(timed), **options)
+    panels = data.panels(timed)
+    return _lines_figure(data, "time_vs_error", "Error against time", text, panels, annotated=annotated, joined=False)
 
 
 def health_figure(data: FigureData) -> CaptionedFigure | None:
@@ -211,9 +200,7 @@ def health_figure(data: FigureData) -> CaptionedFigure | None:
             if affected:
                 title = f"{problem_title(cells[0], data.spec.panels)}\n{', '.join(map(data.label, names))}"
                 panels.append(Panel(title, affected, names[0], share=True))
-    if not panels:
-        return None
-    runs = runs_text(panels[0].cells)
+    runs = runs_text(panels[0].cells if panels else ())
     text = f"The share of the {runs} of each cell whose fit went wrong; mechanisms whose fits never did are omitted."
     return _lines_figure(data, "health", "Fits that went wrong", text, panels)
 

@@ -1,7 +1,5 @@
 """The runs themselves: box plots of a metric, and ROC curves over the runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Curves over x, and what every kind of figure has: references, the legend's order, the line of explanation below."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
@@ -18,7 +16,7 @@ from dpbench.report.figures import style
 from dpbench.report.figures.panels import FigureData, Panel, Point, Position, positions
 from dpbench.report.figures.style import CurveStyle
 from dpbench.report.formatting import listed
-from dpbench.report.labels import reference, shortened
+from dpbench.report.labels import label_of, reference, shortened
 
 MAX_ANNOTATED_POINTS = 14
 """With more points on a panel, only those at the ends of the curves are annotated."""
@@ -29,15 +27,7 @@ MIN_TEXT_DISTANCE = (0.07, 0.05)
 BANDS = {"quantiles": "20-80 % of the runs", "confidence": "95 % interval of the mean"}
 
 
-def draw_lines(
-    data: FigureData,
-    panels: Sequence[Panel],
-    title: str,
-    *,
-    annotated: str = "",
-    joined: bool = True,
-    explanation: str | None = None,
-) -> Figure:
+def draw_lines(data: FigureData, panels: Sequence[Panel], title: str, *, annotated: str = "", joined: bool = True) -> Figure:
     """Draw curves over x, one set of axes per panel; ``annotated`` is a parameter whose value is written next to each point."""
     figure, grid = style.sheet(len(panels), alone=(4.6, 3.0), among=(3.1, 2.4))
     handles: dict[str, Artist] = {}
@@ -45,9 +35,9 @@ def draw_lines(
     for axes, panel in zip(grid, panels, strict=True):
         remarks |= dict.fromkeys(_draw_panel(data, axes, panel, handles, annotated=annotated, joined=joined))
     cells = [cell for panel in panels for cell in panel.cells]
-    bands = f"Bands: {band_text(data)}." if band_text(data) else ""
-    text = foot(cells, bands if explanation is None else explanation, *remarks)
-    return style.finish(figure, legend(handles, data), title, text)
+    bands = f"{'Bars' if annotated else 'Bands'}: {band_text(data)}." if band_text(data) else ""
+    numbers = f"Next to the points: {label_of(annotated)}." if annotated else ""
+    return style.finish(figure, legend(handles, data), title, foot(cells, bands, numbers, *remarks))
 
 
 def band_text(data: FigureData) -> str:

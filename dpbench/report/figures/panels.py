@@ -1,7 +1,5 @@
 """From cells to what is drawn: which cells make a panel and a curve, and where their numbers stand on its axes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,7 +57,7 @@ class FigureData:
     """How many curves are omitted."""
 
     @classmethod
-    def general(cls, sweep: SweepRecord) -> FigureData:
+    def general(cls, sweep: SweepRecord) -> "FigureData":
         """Return what the figures that any sweep can have share: panels for each problem, curves for each mechanism."""
         fits = without_attacks(sweep.done)
         keys = [key for key in varying(fits) if key not in ("model", "dataset", "epsilon", "mechanism")]
@@ -75,14 +73,14 @@ class FigureData:
         return replace(data, cells=cells, styles=styles, hidden=len(data.styles) - len(styles))
 
     @classmethod
-    def of_preset(cls, sweep: SweepRecord, spec: FigureSpec) -> FigureData:
+    def of_preset(cls, sweep: SweepRecord, spec: FigureSpec) -> "FigureData":
         """Return what a figure shows that a preset describes."""
         attacks = any(name.startswith("attack/") for name in spec.y)
         cells = sweep.done if attacks else without_attacks(sweep.done)
         return cls._of(sweep, cells, cells, replace(spec, x="") if spec.form == "roc" else spec)
 
     @classmethod
-    def _of(cls, sweep: SweepRecord, cells: Sequence[CellRecord], fits: Sequence[CellRecord], spec: FigureSpec) -> FigureData:
+    def _of(cls, sweep: SweepRecord, cells: Sequence[CellRecord], fits: Sequence[CellRecord], spec: FigureSpec) -> "FigureData":
         """Add all that tells cells apart to the curves, so that no curve has two values at one position."""
         known = {*spec.curves, *spec.panels, spec.x}
         if spec.x and not any(spec.x in cell.params for cell in fits):
@@ -97,7 +95,7 @@ class FigureData:
         }
         return replace(data, styles=curve_styles(parts))
 
-    def showing(self, **spec: Any) -> FigureData:
+    def showing(self, **spec: Any) -> "FigureData":
         """Return the same cells and styles with other fields of the figure's spec."""
         return replace(self, spec=replace(self.spec, **spec))
 

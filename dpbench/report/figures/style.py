@@ -1,7 +1,5 @@
 """How all figures look: colours that colour-blind readers tell apart, shapes that survive grey print, axes, layout, saving."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from matplotlib import rc_context
+from matplotlib import rc_context, rc_params_from_file
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -25,20 +24,7 @@ HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "||||", "----", "++++")
 REFERENCE_LINES = ("--", ":", "-.", (0, (1, 4)))
 GREY = "#555555"
 DPI = 150
-SETTINGS: Any = {
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.formatter.useoffset": False,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.6,
-    "hatch.linewidth": 0.5,
-    "legend.fontsize": 8,
-}
+SETTINGS = rc_params_from_file(Path(__file__).with_name("report.mplstyle"), use_default_template=False)
 LEFT, RIGHT, ABOVE, BELOW = 0.86, 0.14, 0.3, 0.5
 """Inches around the axes of every panel, for tick labels, the axis labels and the panel's title."""
 CHARACTER_WIDTH = 0.066
@@ -67,8 +53,8 @@ class CurveStyle:
 
     def box(self, *, hollow: bool) -> dict[str, Any]:
         """Return how a box is filled: its hatch tells it apart in grey."""
-        light = "white" if hollow else (*(int(self.colour[at : at + 2], 16) / 255 for at in (1, 3, 5)), 0.45)
-        return {"facecolor": light, "edgecolor": self.colour, "hatch": self.hatch, "linewidth": 1.0}
+        face = "white" if hollow else to_rgba(self.colour, 0.45)
+        return {"facecolor": face, "edgecolor": self.colour, "hatch": self.hatch, "linewidth": 1.0}
 
     def patch(self, label: str, *, hollow: bool) -> Patch:
         """Return the entry of a box in the legend."""
