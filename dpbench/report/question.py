@@ -36,9 +36,8 @@ def question(sweep: SweepRecord) -> list[str]:
 def _dataset(name: str, cells: Sequence[CellRecord]) -> str:
     """Return a dataset's name with its size, and whether its rows were generated."""
     sizes = set()
-    for first, *_ in group_by(
-        cells, lambda cell: tuple(item for item in cell.params.items() if item[0].startswith("dataset."))
-    ).values():
+    tables = group_by(cells, lambda cell: tuple(item for item in cell.params.items() if item[0].startswith("dataset.")))
+    for first, *_ in tables.values():
         runs = first.detail.runs
         if len(runs.get("n_train", ())):
             sizes.add(int(runs["n_train"][0]) + int(runs["n_test"][0]))

@@ -176,14 +176,13 @@ def is_control(metric: str) -> bool:
 def health(cells: Sequence[CellRecord]) -> TextTable:
     """Return the range of each health metric over a mechanism's cells, where it is not zero."""
     rows = []
-    for (mechanism, model, data), group in group_by(
-        cells, lambda cell: (cell.params["mechanism"], cell.params["model"], _data([cell]))
-    ).items():
+    owners = group_by(cells, lambda cell: (cell.params["mechanism"], cell.params["model"], _data([cell])))
+    for names, group in owners.items():
         for name in dict.fromkeys(name for cell in group for name in cell.metrics if name.startswith("health/")):
             values = [cell.metrics[name] for cell in group if name in cell.metrics]
             if any(values):
                 counts = (sum(value != 0 for value in values), len(values))
-                rows.append((mechanism, model, data, name.removeprefix("health/"), min(values), max(values), *counts))
+                rows.append((*names, name.removeprefix("health/"), min(values), max(values), *counts))
     header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
     title = "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on"
     return TextTable("health", title, header, tuple(rows))
