@@ -9,7 +9,9 @@ and counted. If every row has weight 1, that coefficient is n, and public.
 import hashlib
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,11 +52,13 @@ class WeightedMoments(Query):
         geometry = self.geometry if self.weigh is None else _private_intercept(self.geometry)
         self.objective = Polynomial(_MOMENTS, geometry, "matrix")
         """The same coefficients as a polynomial: it decides which of them are released, and in which order."""
-        self._cache: tuple[Sample, Array] | None = None
+        self._part = slice(None)
+        self._cache: list[Any] = []
+        """The last sample and the exact answer on it. The parts of the query share this list."""
 
     @property
     def size(self) -> int:
-        return self.objective.size
+        return len(range(self.objective.size)[self._part])
 
     @property
     def identity(self) -> str:
@@ -64,16 +68,16 @@ class WeightedMoments(Query):
         return f"{super().identity}, weights of at most {self.largest:g}, at the state {state}"
 
     def contribution(self, rows: Rows, run: int) -> Array:
-        return np.asarray(self._weights(rows, run)[:, None] * self.objective.contribution(rows, run))
+        return np.asarray(self._weights(rows, run)[:, None] * self.objective.contribution(rows, run)[:, self._part])
 
     def exact(self, sample: Sample) -> Array:
-        if self._cache is None or self._cache[0] is not sample:
+        if not self._cache or self._cache[0] is not sample:
             moments = sample.moments
             if self.state is not None:
                 moments = Moments(np.stack([self._gram(sample.rows(run), run) for run in range(sample.runs)]), sample.geometry)
             j, k = self.objective.pairs
-            self._cache = sample, np.concatenate([moments.xx[:, j, k], moments.xy], axis=1)
-        return self._cache[1]
+            self._cache[:] = sample, np.concatenate([moments.xx[:, j, k], moments.xy], axis=1)
+        return np.asarray(self._cache[1][:, self._part])
 
     def _gram(self, rows: Rows, run: int) -> Array:
         """Return Z'SZ, by products of a constant number of rows, so that every engine gets the same bits."""
@@ -96,12 +100,18 @@ class WeightedMoments(Query):
     @property
     def matrix(self) -> Query:
         """The query for the upper triangle of B alone."""
-        return _Part(self, slice(self.objective.quadratic_size), "matrix")
+        return self._only(slice(self.objective.quadratic_size), "matrix")
 
     @property
     def vector(self) -> Query:
         """The query for A alone."""
-        return _Part(self, slice(self.objective.quadratic_size, None), "vector")
+        return self._only(slice(self.objective.quadratic_size, None), "vector")
+
+    def _only(self, part: slice, name: str) -> Query:
+        """Return the query for some of the coefficients, which shares the pass over the rows."""
+        query = copy(self)
+        query.name, query._part = f"{self.name}/{name}", part
+        return query
 
     # -- the sensitivities -----------------------------------------------------------------------------------------
 
@@ -128,30 +138,6 @@ class WeightedMoments(Query):
         """Return a standard deviation per coefficient, so that both triangles of B count: off the diagonal std/√2 ("GOE")."""
         j, k = self.objective.pairs
         return np.concatenate([np.where(j == k, std, std / math.sqrt(2)), np.full(self.objective.geometry.dimension, std)])
-
-
-class _Part(Query):
-    """A slice of another query, whose exact answer is computed once for all its parts."""
-
-    def __init__(self, whole: WeightedMoments, part: slice, name: str) -> None:
-        self.name = f"{whole.name}/{name}"
-        self.state = whole.state
-        self._whole = whole
-        self._part = part
-
-    @property
-    def size(self) -> int:
-        return len(range(self._whole.size)[self._part])
-
-    @property
-    def identity(self) -> str:
-        return f"{self._whole.identity}, part {self.name}"
-
-    def contribution(self, rows: Rows, run: int) -> Array:
-        return self._whole.contribution(rows, run)[:, self._part]
-
-    def exact(self, sample: Sample) -> Array:
-        return self._whole.exact(sample)[:, self._part]
 
 
 def squared_norm(geometry: Geometry) -> float:
