@@ -50,19 +50,16 @@ def audit(subject: AuditSubject) -> Audit:
     if not example.ledger.total.private:
         raise Refused(f"{subject.mechanism.name} claims no privacy: there is nothing to audit.")
     replays, pairs = audit_replays(subject, example.tape or [])
-    tests: list[NoiseTest] = []
-    bounds: list[EpsilonLowerBound] = []
+    results: list[tuple[list[NoiseTest], list[EpsilonLowerBound]]] = []
     if not replays.violation and settings.level != "replay":
         pairs = join(ones_to_zeros(subject.geometry), pairs)
         try:
             for number in range(settings.pairs):
-                tables = pairs.take(np.array([number]))
-                tests_of_pair, bounds_of_pair = audit_pair(replace(subject, pair=number), tables, claim)
-                tests += tests_of_pair
-                bounds += bounds_of_pair
+                results.append(audit_pair(replace(subject, pair=number), pairs.take(np.array([number])), claim))
         except Violation as violation:
             replays = replace(replays, violation=str(violation))
-    return Audit(subject.geometry, claim, replays, tuple(tests), tuple(bounds))
+    noise_tests = tuple(test for tests, _ in results for test in tests)
+    return Audit(subject.geometry, claim, replays, noise_tests, tuple(bound for _, bounds in results for bound in bounds))
 
 
 def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tuple[list[NoiseTest], list[EpsilonLowerBound]]:

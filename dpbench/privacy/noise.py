@@ -35,27 +35,31 @@ class Law(ABC):
         """Return the variance of the noise of this scale."""
 
 
-class Laplace(Law):
-    """Density exp(-|x| / scale) / (2 scale)."""
+class PureLaw(Law):
+    """A law whose price is the bound itself, as pure ε."""
 
-    name = "laplace"
     norm = "L1"
-
-    def standard(self, generator: np.random.Generator, size: int) -> Array:
-        return generator.laplace(size=size)
 
     def cost(self, bound: float) -> Cost:
         return Pure(bound)
+
+
+class Laplace(PureLaw):
+    """Density exp(-|x| / scale) / (2 scale)."""
+
+    name = "laplace"
+
+    def standard(self, generator: np.random.Generator, size: int) -> Array:
+        return generator.laplace(size=size)
 
     def variance(self, scale: Array) -> Array:
         return np.asarray(2 * np.square(scale))
 
 
-class Geometric(Law):
+class Geometric(PureLaw):
     """The two-sided geometric law: probability proportional to exp(-|x| / scale) on the integers (Ghosh et al. 2009)."""
 
     name = "geometric"
-    norm = "L1"
 
     def standard(self, generator: np.random.Generator, size: int) -> Array:
         return generator.uniform(-1, 1, size=size)
@@ -64,9 +68,6 @@ class Geometric(Law):
         # the tail P[|X| >= k] = 2 a^k / (1 + a) with a = exp(-1 / scale), inverted at a uniform |u|
         tail = np.maximum(np.abs(standard), np.finfo(float).tiny) * (1 + np.exp(-1 / scale)) / 2
         return np.asarray(np.copysign(np.floor(-np.log(tail) * scale), standard) + 0.0)
-
-    def cost(self, bound: float) -> Cost:
-        return Pure(bound)
 
     def variance(self, scale: Array) -> Array:
         a = np.exp(-1 / np.asarray(scale))
