@@ -95,9 +95,9 @@ def _difference(comparison: Comparison, holm: bool) -> str:
 
 def _needed(comparisons: Sequence[Comparison]) -> str:
     """Return what it would take to separate these cells."""
-    small = [comparison for comparison in comparisons if comparison.repeats < comparison.fewest]
+    small = [comparison for comparison in comparisons if comparison.repeats < comparison.min_repeats]
     if small:
-        repeats, fewest = min(comparison.repeats for comparison in small), max(comparison.fewest for comparison in small)
+        repeats, fewest = min(comparison.repeats for comparison in small), max(comparison.min_repeats for comparison in small)
         return f"{plural(repeats, 'repeat')} cannot tell a difference from chance, at least {fewest} are needed"
     if not any(any(comparison.differences) for comparison in comparisons):
         return "their errors are the same in every repeat"

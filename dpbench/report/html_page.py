@@ -95,8 +95,8 @@ def _separated(comparison: Comparison) -> str:
     p = p_value_text(comparison.corrected)
     if comparison.separated:
         return f"yes, {p}"
-    if comparison.repeats < comparison.fewest:
-        return f"no: {plural(comparison.repeats, 'repeat')}, at least {comparison.fewest} are needed"
+    if comparison.repeats < comparison.min_repeats:
+        return f"no: {plural(comparison.repeats, 'repeat')}, at least {comparison.min_repeats} are needed"
     return f"no, {p}" + ("" if comparison.more_repeats is None else f"; {comparison.more_repeats:,} more repeats")
 
 

@@ -65,8 +65,8 @@ def comparisons(boards: Sequence[Board]) -> TextTable:
             *(label(result.first), label(result.second), result.repeats),
             *(result.shift, _finite(result.low), _finite(result.high), result.corrected),
             "yes" if result.separated else "no",
-            result.fewest,
-            result.more_repeats if result.repeats >= result.fewest else None,
+            result.min_repeats,
+            result.more_repeats if result.repeats >= result.min_repeats else None,
         )
         for board in boards
         for place in board.places

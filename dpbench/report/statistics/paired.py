@@ -11,7 +11,7 @@ from statistics import median
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.formatting import group_by
-from dpbench.report.statistics.signed_rank import fewest, needed, p_value, shift
+from dpbench.report.statistics.signed_rank import min_sample_size, p_value, sample_size, shift
 
 LEVEL = 0.05
 MAX_REPEATS = 100_000
@@ -49,9 +49,9 @@ class Comparison:
         return self.corrected < LEVEL
 
     @property
-    def fewest(self) -> int:
+    def min_repeats(self) -> int:
         """The number of repeats below which no difference can be told from chance."""
-        return fewest(self.level)
+        return min_sample_size(self.level)
 
     @property
     def more_repeats(self) -> int | None:
@@ -60,7 +60,7 @@ class Comparison:
         None if they are separated, if nothing points to either, and if it would take more than 100,000. It is an order of
         magnitude, since small samples guess badly.
         """
-        size = math.inf if self.separated else needed(self.differences, self.level)
+        size = math.inf if self.separated else sample_size(self.differences, self.level)
         return None if size > MAX_REPEATS else max(1, math.ceil(size) - self.repeats)
 
 

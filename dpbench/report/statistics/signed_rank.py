@@ -13,7 +13,7 @@ import numpy as np
 MAX_EXACT = 200
 """With more differences, the null distribution is approximated by the normal law."""
 POWER = 0.8
-"""The probability with which :func:`needed` differences separate two cells."""
+"""The probability that a sample of :func:`sample_size` differences separates two cells."""
 
 
 def p_value(differences: Sequence[float]) -> float:
@@ -45,7 +45,7 @@ def shift(differences: Sequence[float], confidence: float = 0.95) -> tuple[float
     return float(means[middle[0]] / 2 + means[middle[1]] / 2), *ends
 
 
-def needed(differences: Sequence[float], level: float) -> float:
+def sample_size(differences: Sequence[float], level: float) -> float:
     """Return the number of differences that give the test a power of 0.8 at this level, if these are typical.
 
     Noether 1987: n = (z(1 - level / 2) + z(power))² / (3 (p' - 1/2)²), where p' is the probability that the mean of two
@@ -56,10 +56,10 @@ def needed(differences: Sequence[float], level: float) -> float:
     means = _pair_means(differences)
     excess = float((means > 0).mean() + (means == 0).mean() / 2) - 0.5
     quantiles = float(ndtri(1 - level / 2) + ndtri(POWER))
-    return max(quantiles**2 / (3 * excess**2), fewest(level)) if excess else math.inf
+    return max(quantiles**2 / (3 * excess**2), min_sample_size(level)) if excess else math.inf
 
 
-def fewest(level: float) -> int:
+def min_sample_size(level: float) -> int:
     """Return the number of differences below which not even those that all have the same sign reach the level."""
     return math.ceil(1 - math.log2(level))
 

@@ -11,7 +11,7 @@ from report_helpers import RNG
 from scipy import stats
 
 from dpbench.report.statistics.paired import LEVEL
-from dpbench.report.statistics.signed_rank import MAX_EXACT, fewest, needed, p_value, shift
+from dpbench.report.statistics.signed_rank import MAX_EXACT, min_sample_size, p_value, sample_size, shift
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 13, 50])
@@ -49,17 +49,17 @@ def test_exact_and_approximate_meet() -> None:
 def test_nothing_differs_in_nothing() -> None:
     assert p_value([0.0] * 20) == 1.0
     assert shift([0.0] * 20) == (0.0, 0.0, 0.0)
-    assert needed([0.0] * 20, LEVEL) == math.inf
+    assert sample_size([0.0] * 20, LEVEL) == math.inf
 
 
 def test_fewer_than_six_repeats_reach_nothing() -> None:
-    assert fewest(LEVEL) == 6
+    assert min_sample_size(LEVEL) == 6
     for count in range(1, 9):
         same_sign = list(range(1, count + 1))
         assert (p_value(same_sign) < LEVEL) is (count >= 6)
         assert math.isfinite(shift(same_sign)[1]) is (count >= 6)
     for level in (0.05 / 3, 0.05 / 45):
-        count = fewest(level)
+        count = min_sample_size(level)
         assert p_value(list(range(1, count + 1))) < level <= p_value(list(range(1, count)))
 
 
@@ -85,7 +85,7 @@ def test_the_interval_leaves_out_zero_where_the_test_rejects() -> None:
 def test_with_as_many_as_it_asks_for_the_test_separates_four_times_in_five() -> None:
     """Noether's number from the true chance; 400 samples, power 0.8 ± 0.08 is four standard deviations."""
     population = RNG(5).normal(0.4, 1, 600).tolist()
-    size = math.ceil(needed(population, LEVEL))
+    size = math.ceil(sample_size(population, LEVEL))
     assert 30 < size < 90
     centred = np.array(population) - np.mean(population) + 0.4
     samples = RNG(6).choice(centred, (400, size))
