@@ -65,9 +65,8 @@ def _mean_predictor_warning(cell: CellRecord) -> str:
 
 def _compared(contest: Contest) -> list[str]:
     """Return from which cells a paired test separates the best, and what it would take to separate the others."""
-    separated = [comparison for comparison in contest.comparisons if comparison.separated]
-    lower = [comparison for comparison in separated if comparison.shift > 0]
-    higher = [comparison for comparison in separated if comparison.shift <= 0]
+    lower = [comparison for comparison in contest.comparisons if comparison.separated and comparison.shift > 0]
+    higher = [comparison for comparison in contest.comparisons if comparison.separated and comparison.shift <= 0]
     undecided = [comparison for comparison in contest.comparisons if not comparison.separated]
     holm = len(contest.comparisons) > 1
     parts = []

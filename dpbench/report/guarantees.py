@@ -72,12 +72,8 @@ def _sound_meaning(cells: Iterable[CellRecord]) -> str:
 def _names(group: Sequence[CellRecord], cells: Sequence[CellRecord]) -> list[str]:
     """Return the mechanisms of a group of cells; one that has other cells too is named with what distinguishes these."""
     members = {id(cell) for cell in group}
-    prefixes = {
-        "model": "with ",
-        "dataset": "on ",
-        **{key: f"with {key} = " for key in distinguishing_params(cells)},
-        "epsilon": "at ε = ",
-    }
+    options = {key: f"with {key} = " for key in distinguishing_params(cells)}
+    prefixes = {"model": "with ", "dataset": "on ", **options, "epsilon": "at ε = "}
     names = []
     for name, inside in group_by(group, label).items():
         outside = [cell for cell in cells if label(cell) == name and id(cell) not in members]

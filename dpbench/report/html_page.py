@@ -28,7 +28,6 @@ from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, he
 if TYPE_CHECKING:
     from dpbench.report.figures.catalog import CaptionedFigure
 
-TEMPLATE = "page.html.j2"
 MAX_BOARDS = 12
 MAX_PLACES = 60
 """Places that a leaderboard shows."""
@@ -46,22 +45,17 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
     sweep, done, details = summary.sweep, summary.done, summary.detailed_answer
     simulated = [("Simulated noise", SIMULATED_NOISE)] if any(cell.simulated for cell in done) else []
-    part = "in part " if not all(cell.synthetic for cell in done) else ""
     html = _template().render(
         summary=summary,
         title=page_title(sweep),
         banners=[*warnings(sweep), *simulated],
         question=question(sweep),
-        heading=f"The answer, {part}on SYNTHETIC data" if sweep.synthetic else "The answer",
         details=details if len(details) <= MAX_SENTENCES else [],
         standings=standings(done),
-        errors_are_private=ERRORS_ARE_PRIVATE,
-        price_heading=HEADING,
         boards=summary.boards[:MAX_BOARDS],
         figures=[(figure, *_picture(folder / f"{figure.name}.png")) for figure in figures],
         tables={table.name: table for table in tables},
         controls=any(map(is_control, attack_columns(sweep, done).values())),
-        max_rows=MAX_ROWS,
         remarks=health_sentences(done),
         facts=_facts(done),
         names=sorted(path.name for path in folder.iterdir() if path.name != REPORT_FILE),
@@ -126,7 +120,8 @@ def _template() -> Any:
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"code": _code, "entry": entry_text, "label": label, "number": number}
     environment.filters |= {"separated": _separated, "shift": _shift, "visible_levels": _visible_levels}
-    return environment.from_string(files("dpbench.report").joinpath(TEMPLATE).read_text(encoding="utf-8"))
+    environment.globals |= {"errors_are_private": ERRORS_ARE_PRIVATE, "price_heading": HEADING, "max_rows": MAX_ROWS}
+    return environment.from_string(files("dpbench.report").joinpath("page.html.j2").read_text(encoding="utf-8"))
 
 
 def _code(text: str) -> Any:

@@ -1,6 +1,5 @@
 """Leaderboards: the cells of one problem in order, ranked where they may be ranked, and compared with the best."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -127,7 +126,7 @@ def _board(cells: Sequence[CellRecord], names: Sequence[str]) -> Board:
 
 
 def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
-    ordered = sorted(cells, key=_error_or_infinite)
+    ordered = sorted(cells, key=lambda cell: (cell.error() is None, cell.error() or 0.0))
     ranked = [cell for cell in ordered if cell.ranked]
     contest = against_best(ranked) if sum(cell.error() is not None for cell in ranked) > 1 else None
     comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
@@ -145,8 +144,3 @@ def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
 def _numbers(cell: CellRecord) -> tuple[object, ...]:
     errors = (cell.error(suffix) for suffix in ("median", "p20", "p80"))
     return (label(cell), cell.metrics.get("privacy/epsilon_accounted"), cell.guarantee, *errors)
-
-
-def _error_or_infinite(cell: CellRecord) -> float:
-    error = cell.error()
-    return math.inf if error is None else error

@@ -34,16 +34,9 @@ def _table(summary: SweepSummary) -> str:
     keys = ["model", "dataset"]
     keys += [key for key in distinguishing_params(summary.done) if not key.startswith("mechanism.")]
     header = ["mechanism", *keys, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
-    rows = [
-        [
-            label(cell),
-            *(cell.params.get(key, "") for key in keys),
-            cell.params["epsilon"],
-            *error_texts(cell),
-            accounted_text(cell),
-            cell.guarantee,
-        ]
-        for cell in summary.done
-    ]
+    rows = []
+    for cell in summary.done:
+        numbers = [cell.params["epsilon"], *error_texts(cell), accounted_text(cell), cell.guarantee]
+        rows.append([label(cell), *(cell.params.get(key, "") for key in keys), *numbers])
     first, *others = (f"| {' | '.join(line)} |" for line in [header, *rows])
     return "\n".join([first, "|---" * len(header) + "|", *others]) if rows else ""

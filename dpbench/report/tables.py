@@ -6,6 +6,7 @@ from typing import Any
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
+from dpbench.records.names import EPSILON_ACCOUNTED
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed
 from dpbench.report.leaderboards import Board
@@ -37,18 +38,13 @@ def leaderboard(boards: Sequence[Board]) -> TextTable:
     """Return one row per place, the problems below each other."""
     header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "delta", "rank", "mechanism")
     header += ("epsilon", "median", "p20", "p80", "no privacy", "mean only", "guarantee")
-    rows = tuple(
-        (
-            *_problem(board),
-            place.cell.primary,
-            *(place.accounted, place.delta, place.rank, label(place.cell), place.epsilon),
-            *map(place.cell.error, ("median", "p20", "p80")),
-            *map(place.cell.reference, ("no_privacy", "mean_predictor")),
-            place.cell.guarantee,
-        )
-        for board in boards
-        for place in board.places
-    )
+    rows: list[tuple[Entry, ...]] = []
+    for board in boards:
+        for place in board.places:
+            cell = place.cell
+            names = (cell.primary, place.accounted, place.delta, place.rank, label(cell), place.epsilon)
+            levels = map(cell.reference, ("no_privacy", "mean_predictor"))
+            rows.append((*_problem(board), *names, *map(cell.error, ("median", "p20", "p80")), *levels, cell.guarantee))
     title = "Cells by their median error; without a rank: not private, not proven, or leaking"
     return TextTable("leaderboard", title, header, rows)
 
@@ -57,21 +53,14 @@ def comparisons(boards: Sequence[Board]) -> TextTable:
     """Return each ranked cell against the best at the same accounted ε, paired over the repeats."""
     header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "best", "other", "repeats")
     header += ("shift", "low", "high", "p (Holm)", "separated", "fewest repeats", "more repeats")
-    rows = tuple(
-        (
-            *_problem(board),
-            place.cell.primary,
-            place.accounted,
-            *(label(result.first), label(result.second), result.repeats),
-            *(result.shift, _finite(result.low), _finite(result.high), result.corrected),
-            "yes" if result.separated else "no",
-            result.min_repeats,
-            result.more_repeats if result.repeats >= result.min_repeats else None,
-        )
-        for board in boards
-        for place in board.places
-        if (result := place.comparison) is not None
-    )
+    rows: list[tuple[Entry, ...]] = []
+    for board in boards:
+        for place in board.places:
+            if result := place.comparison:
+                names = (place.cell.primary, place.accounted, label(result.first), label(result.second), result.repeats)
+                shift = (result.shift, _finite(result.low), _finite(result.high), result.corrected)
+                more = result.more_repeats if result.repeats >= result.min_repeats else None
+                rows.append((*_problem(board), *names, *shift, "yes" if result.separated else "no", result.min_repeats, more))
     return TextTable("comparisons", "How much worse than the best at the same accounted epsilon", header, rows)
 
 
@@ -104,7 +93,7 @@ def ledger(cells: Sequence[CellRecord]) -> TextTable:
             answer = (query or "", law, scales, _price(costs), NEIGHBOURS.get(neighbours, neighbours), proven, proof or "")
             rows.append((*names, _data(group), *map(str, answer)))
     header = ("mechanism", "model", "dataset", "data", "query", "noise", "scale", "cost", "neighbours", "proven")
-    return TextTable("ledger", "What was asked of the rows, and what each answer cost", (*header, "proof or reason"), tuple(rows))
+    return TextTable("ledger", "What was asked of the rows, and what each answer cost", (*header, "proof or reason"), rows)
 
 
 def _scales(entry: Mapping[str, Any]) -> list[float | None]:
@@ -136,19 +125,12 @@ def leaks(cells: Sequence[CellRecord]) -> TextTable:
 def attacks(summary: SweepSummary) -> TextTable:
     """Return what each attack gained, what can be guessed without the release, and the cap."""
     columns = attack_columns(summary.sweep, summary.done)
-    rows = tuple(
-        (
-            *(cell.params[key] for key in ("attack", "model", "dataset")),
-            _data([cell]),
-            label(cell),
-            cell.params["epsilon"],
-            cell.metrics.get("privacy/epsilon_accounted"),
-            *map(cell.metrics.get, columns.values()),
-            cell.guarantee,
-        )
-        for cell in summary.done
-        if cell.attacked and columns
-    )
+    rows: list[tuple[Entry, ...]] = []
+    for cell in summary.done if columns else []:
+        if cell.attacked:
+            names = (*(cell.params[key] for key in ("attack", "model", "dataset")), _data([cell]), label(cell))
+            epsilons = (cell.params["epsilon"], cell.metrics.get(EPSILON_ACCOUNTED))
+            rows.append((*names, *epsilons, *map(cell.metrics.get, columns.values()), cell.guarantee))
     header = ("attack", "model", "dataset", "data", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
     return TextTable("attacks", "What the attacks gained", header, rows)
 
@@ -185,7 +167,7 @@ def health(cells: Sequence[CellRecord]) -> TextTable:
                 rows.append((*names, name.removeprefix("health/"), min(values), max(values), *counts))
     header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
     title = "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on"
-    return TextTable("health", title, header, tuple(rows))
+    return TextTable("health", title, header, rows)
 
 
 def failures(cells: Sequence[CellRecord]) -> TextTable:

@@ -62,17 +62,12 @@ def _table(sweep: SweepRecord, cells: Sequence[CellRecord], *, references: bool 
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee", no_wrap=True)
     for cell in cells[:MAX_ROWS]:
-        measured = [cell.metrics.get(metric) for metric in attack.values()]
-        table.add_row(
-            cell.params["mechanism"],
-            *(Text(cell.params.get(name, "")) for name in swept),  # as Text, rich takes no bracket for markup
-            cell.params["epsilon"],
-            *error_texts(cell),
-            *([number(cell.reference(name)) for name in REFERENCES.values()] if references else []),
-            accounted_text(cell),
-            *("none" if value is None else f"{value:.3f}" for value in measured),
-            cell.guarantee,
-        )
+        # as Text, rich takes no bracket for markup
+        options = (Text(cell.params.get(name, "")) for name in swept)
+        names: list[str | Text] = [cell.params["mechanism"], *options, cell.params["epsilon"]]
+        levels = [number(cell.reference(name)) for name in REFERENCES.values()] if references else []
+        gains = ("none" if value is None else f"{value:.3f}" for value in map(cell.metrics.get, attack.values()))
+        table.add_row(*names, *error_texts(cell), *levels, accounted_text(cell), *gains, cell.guarantee)
     return table
 
 

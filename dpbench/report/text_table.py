@@ -34,7 +34,7 @@ class TextTable:
     name: str
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: Sequence[tuple[Entry, ...]]
 
     def numeric(self, column: int) -> bool:
         """Return whether a column holds numbers, which are aligned to the right."""

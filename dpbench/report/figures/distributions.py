@@ -123,9 +123,8 @@ def _draw_boxes(
     axes: Axes, stats: Sequence[Any], centres: Sequence[float], width: float, look: style.CurveStyle, *, hollow: bool
 ) -> None:
     colour = {"color": look.colour}
-    dots = {"marker": ".", "markersize": 2.5, "markeredgecolor": look.colour, "markerfacecolor": look.colour}
-    parts: dict[str, Any] = {"boxprops": look.box(hollow=hollow), "medianprops": {"color": "black", "linewidth": 1.3}}
-    parts |= {"whiskerprops": colour, "capprops": colour, "flierprops": dots}
+    dots = {"markeredgecolor": look.colour, "markerfacecolor": look.colour}
+    parts: dict[str, Any] = {"boxprops": look.box(hollow=hollow), "whiskerprops": colour, "capprops": colour, "flierprops": dots}
     axes.bxp(stats, centres, widths=width, patch_artist=True, manage_ticks=False, **parts)
 
 

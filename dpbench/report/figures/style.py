@@ -23,7 +23,6 @@ LINES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (4, 1.5, 1, 1.5)), (0, (2, 1.5))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "||||", "----", "++++")
 REFERENCE_LINES = ("--", ":", "-.", (0, (1, 4)))
 GREY = "#555555"
-DPI = 150
 SETTINGS = rc_params_from_file(Path(__file__).with_name("report.mplstyle"), use_default_template=False)
 LEFT, RIGHT, ABOVE, BELOW = 0.86, 0.14, 0.3, 0.5
 """Inches around the axes of every panel, for tick labels, the axis labels and the panel's title."""
@@ -120,15 +119,14 @@ def finish(figure: Figure, handles: Sequence[Artist], title: str, foot: str) -> 
     figure.text(0.5, 1 - 0.07 / total, "\n".join(titles), ha="center", va="top", fontsize=10, fontweight="bold")
     figure.text(0.5, 0.06 / total, "\n".join(feet), ha="center", va="bottom", fontsize=7, color="#333333", linespacing=1.25)
     if labels:
-        spacing: dict[str, Any] = {"borderaxespad": 0, "handlelength": 2.6, "columnspacing": 1.2, "labelspacing": 0.35}
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, (tail + below - 0.02) / total)}
-        figure.legend(handles=list(handles), ncols=-(-len(labels) // lines), frameon=False, **place, **spacing)
+        place = (0.5, (tail + below - 0.02) / total)
+        figure.legend(handles=list(handles), ncols=-(-len(labels) // lines), loc="upper center", bbox_to_anchor=place)
     return figure
 
 
 def save(figure: Figure, stem: Path) -> None:
     """Save as PNG and PDF, the same bytes for the same figure."""
-    figure.savefig(stem.with_suffix(".png"), dpi=DPI)
+    figure.savefig(stem.with_suffix(".png"))
     figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
 
 
