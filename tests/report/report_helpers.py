@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.figures import style
 from dpbench.report.figures.catalog import CaptionedFigure, figures_of
 from dpbench.report.note import note as note_of
 from dpbench.report.report_files import write_report as write_report_of
@@ -75,7 +76,8 @@ def grid(*mechanisms: str, **more: Any) -> list[CellRecord]:
 
 
 def drawn(cells: Sequence[CellRecord], **more: Any) -> dict[str, CaptionedFigure]:
-    return {figure.name: figure for figure in figures_of(make_sweep(cells, **more))}
+    with style.styled():
+        return {figure.name: figure for figure in figures_of(make_sweep(cells, **more))}
 
 
 def asked(cells: Sequence[CellRecord], **spec: Any) -> CaptionedFigure | None:
