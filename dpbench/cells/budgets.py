@@ -1,7 +1,5 @@
 """Turn the requested ε into a mechanism's budget: as its paper counts ε, or so that the accounted ε is the requested one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

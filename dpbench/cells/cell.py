@@ -1,17 +1,16 @@
 """A cell is a grid point whose configuration is complete and valid. Its content determines its key."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpbench.accounting import privacy_loss
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.options import check_options, option
+from dpbench.contracts.kinds import KINDS
 from dpbench.data.splits import Splits
 from dpbench.privacy import secure_noise
 from dpbench.registry.lookup import build
@@ -76,12 +75,9 @@ class Cell:
     def config(self) -> dict[str, Any]:
         """The complete configuration, in the shape of the command line's."""
         return {
-            "mechanism": self.mechanism.as_config(),
-            "model": self.model.as_config(),
-            "dataset": self.dataset.as_config(),
-            "attack": self.attack.as_config(),
+            **{kind: getattr(self, kind).as_config() for kind in KINDS},
             "splits": self.splits.as_config(),
-            **{item.name: getattr(self.settings, item.name) for item in fields(Settings)},
+            **asdict(self.settings),
             **({"audit": asdict(self.audit)} if self.audit.level != "none" else {}),
         }
 

@@ -1,7 +1,5 @@
 """Load a cell's dataset and scale its rows. This happens on the worker, and again only for another dataset or repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

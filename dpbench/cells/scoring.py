@@ -1,7 +1,5 @@
 """Score the runs of a block: the model's metrics on held-out rows, and two references on the same splits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Summarise the results of a cell's blocks into its record: numbers over runs by their public names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Describe a sweep for its record: the command as it can be repeated, and what its options and metrics mean."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Engines: where work units run. One loop over ``concurrent.futures``; an engine defines how workers start and die."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -74,7 +72,8 @@ class Local(Engine):
 
 def engine_named(name: str, workers: Any, seconds: float) -> Engine:
     """Return the engine of a configuration; ``seconds`` is the estimated time of the whole work on one core."""
-    cores = _cores()
+    # the cores that this process may use; some systems know only how many there are
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 1024):
         raise Refused(f"The 'engine.workers' key must be an int in the range [1, 1024] or null. Got {workers!r} instead.")
     engines: dict[str, Callable[[], Engine]] = {
@@ -187,10 +186,3 @@ def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # some systems do not have it
-        return os.cpu_count() or 1

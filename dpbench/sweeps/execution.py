@@ -1,7 +1,5 @@
 """Run a plan: units to the engine, results to records, records to the store's one writer."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import tempfile

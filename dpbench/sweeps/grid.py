@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields
-from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused, unknown
 from dpbench.base.options import options_of
@@ -20,6 +19,9 @@ from dpbench.cells.cell import Settings
 from dpbench.contracts.kinds import KINDS
 from dpbench.experiments.presets import unknown_experiment
 from dpbench.registry.lookup import registry
+
+if TYPE_CHECKING:
+    from dpbench.sweeps.hydra.composition import HydraComposer
 
 FILE_GROUPS = ("engine", "splits", "experiment")
 """Groups whose choices are configuration files; the choices of the other groups are components."""
@@ -56,30 +58,7 @@ class Axis:
         return self.key.partition(".")[0].partition("/")[0] == "hydra"
 
 
-@runtime_checkable
-class NamePattern(Protocol):
-    """A value such as ``glob(*)``, which stands for all names that match."""
-
-    def filter(self, names: list[str]) -> list[str]: ...
-
-
-class Composer(Protocol):
-    """Composes configurations from files and defaults."""
-
-    def compose(self, overrides: Sequence[str]) -> dict[str, Any]:
-        """Return the configuration with these choices."""
-        ...
-
-    def choices(self, group: str) -> list[str]:
-        """Return the names of the files in a group."""
-        ...
-
-    def preset_axes(self, experiment: str) -> list[Axis]:
-        """Return the axes that a preset sweeps."""
-        ...
-
-
-def expand(request: Sequence[Axis], composer: Composer) -> list[GridPoint]:
+def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
     """Return every configuration of the grid, in the order in which the axes were written."""
     counts = Counter(axis.key for axis in request if not axis.for_hydra)
     for key, count in counts.items():
@@ -92,7 +71,7 @@ def expand(request: Sequence[Axis], composer: Composer) -> list[GridPoint]:
         axes = {axis.key: axis for axis in composer.preset_axes(preset)} | axes
     chosen = {key: _chosen_names(axis, composer) for key, axis in axes.items() if key in (*KINDS, *FILE_GROUPS)}
     first = [axis.text for axis in request if axis.for_hydra] + ([f"experiment={preset}"] if preset else [])
-    sections = _Sections.composed(chosen, first, composer)
+    sections = _Sections(chosen, first, composer)
     if preset and sections.base["preset"]:
         sections.base["preset"]["name"] = preset
     axes = {key: axis for key, axis in axes.items() if key in typed or not _idle(key, typed, sections)}
@@ -102,23 +81,16 @@ def expand(request: Sequence[Axis], composer: Composer) -> list[GridPoint]:
     return list(_points(sections, order))
 
 
-@dataclass(frozen=True)
 class _Sections:
-    """The configuration with the first choice of every group, and the section of each choice."""
+    """The configuration with the first choice of every group, and the section of each choice by group and name."""
 
-    base: dict[str, Any]
-    choices: Mapping[str, Mapping[str, Any]]
-    """By group and name."""
-
-    @classmethod
-    def composed(cls, chosen: Mapping[str, Sequence[str]], fixed: Sequence[str], composer: Composer) -> _Sections:
+    def __init__(self, chosen: Mapping[str, Sequence[str]], fixed: Sequence[str], composer: HydraComposer) -> None:
         first = [*fixed, *(f"{group}={names[0]}" for group, names in chosen.items())]
-        base = composer.compose(first)
-
-        def section(group: str, name: str) -> Any:
-            return base[group] if name == chosen[group][0] else composer.compose([*first, f"{group}={name}"])[group]
-
-        return cls(base, {group: {name: section(group, name) for name in names} for group, names in chosen.items()})
+        self.base = composer.compose(first)
+        self.choices: dict[str, dict[str, Any]] = {}
+        for group, (default, *others) in chosen.items():
+            composed = {name: composer.compose([*first, f"{group}={name}"])[group] for name in others}
+            self.choices[group] = {default: self.base[group], **composed}
 
     def components(self, kind: str) -> list[str]:
         """Return the names of the chosen components of a kind."""
@@ -132,42 +104,34 @@ class _Sections:
         return {key for section in files for key in section} - {"name", "scheme"}
 
 
-def _take_preset(axes: dict[str, Axis], composer: Composer) -> str:
+def _take_preset(axes: dict[str, Axis], composer: HydraComposer) -> str:
     """Remove the choice of an experiment from the axes and return its name, or an empty text."""
     axis = axes.pop("experiment", None)
     if axis is None:
         return ""
-    if axis.swept:
-        raise Refused("One experiment at a time. Got " + ", ".join(map(str, axis.values)) + ".")
-    (name,) = map(str, axis.values)
-    _check_choice("experiment", name, composer)
-    return name
+    names = axis.values if axis.swept else _chosen_names(axis, composer)
+    if len(names) > 1:
+        raise Refused("One experiment at a time. Got " + ", ".join(map(str, names)) + ".")
+    return str(names[0])
 
 
-def _chosen_names(axis: Axis, composer: Composer) -> list[str]:
+def _chosen_names(axis: Axis, composer: HydraComposer) -> list[str]:
     """Return the names that an axis chooses from its group, each once."""
+    group = axis.key
+    known = list(registry().names(group)) if group in KINDS else composer.choices(group)
     names: list[str] = []
     for value in axis.values:
-        if isinstance(value, NamePattern):
-            names += value.filter(_known_names(axis.key, composer))
-        else:
-            _check_choice(axis.key, str(value), composer)
-            names.append(str(value))
+        if hasattr(value, "filter"):  # a pattern such as glob(*) stands for all names that match
+            names += value.filter(known)
+            continue
+        if group in KINDS:
+            registry().get(group, str(value))  # says why a component that is known cannot be used
+        elif str(value) not in known:
+            raise unknown_experiment(str(value), known) if group == "experiment" else unknown(group, str(value), known)
+        names.append(str(value))
     if not names:
-        raise Refused(f"The override of {axis.key} matches nothing. Known: {', '.join(_known_names(axis.key, composer))}.")
+        raise Refused(f"The override of {group} matches nothing. Known: {', '.join(known)}.")
     return list(dict.fromkeys(names))
-
-
-def _known_names(group: str, composer: Composer) -> list[str]:
-    return list(registry().names(group)) if group in KINDS else composer.choices(group)
-
-
-def _check_choice(group: str, name: str, composer: Composer) -> None:
-    if group in KINDS:
-        registry().get(group, name)
-    elif name not in _known_names(group, composer):
-        refuse = unknown_experiment if group == "experiment" else partial(unknown, group)
-        raise refuse(name, _known_names(group, composer))
 
 
 def _idle(key: str, typed: Collection[str], sections: _Sections) -> bool:
@@ -215,8 +179,3 @@ def _set(config: dict[str, Any], key: str, value: Any) -> bool:
         return False
     section[name if dot else group] = value
     return True
-
-
-def swept_texts(request: Iterable[Axis]) -> list[str]:
-    """Return the overrides that give several values."""
-    return [axis.text for axis in request if axis.swept]

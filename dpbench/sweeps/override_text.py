@@ -1,7 +1,5 @@
 """Write Python values in the grammar of overrides, so that a sweep from Python can be repeated on the command line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -110,12 +110,13 @@ class SweepPlan:
 
     def units(self) -> list[Unit]:
         """Return the cells that run, grouped by what they share and cut into blocks of repeats."""
-        groups: dict[str, list[Cell]] = defaultdict(list)
+        groups: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
         for planned in self.to_run:
-            groups[planned.cell.shared].append(planned.cell)
+            groups[planned.cell.shared][planned.cell.fit].append(planned.cell)
         units = []
-        for shared, group in groups.items():
-            cells = _fits_together(group)
+        for shared, by_fit in groups.items():
+            # cells that differ only by the attack are next to each other: the runner caches the last fit
+            cells = [cell for same_fit in by_fit.values() for cell in same_fit]
             repeats = cells[0].splits.repeats
             block_size = max(1, min(repeats, BLOCK_ROWS // self.tables[shared].rows))
             # each unit of a block would sum over its rows again: on a large table all cells stay in one unit
@@ -124,14 +125,6 @@ class SweepPlan:
                 block = tuple(range(start, min(start + block_size, repeats)))
                 units += [Unit(tuple(cells[first : first + step]), block) for first in range(0, len(cells), step)]
         return units
-
-
-def _fits_together(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with those next to each other that differ only by the attack: the runner caches the last fit."""
-    fits: dict[str, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        fits[cell.fit].append(cell)
-    return [cell for same_fit in fits.values() for cell in same_fit]
 
 
 def plan(points: Sequence[GridPoint]) -> SweepPlan:
@@ -146,18 +139,17 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
         resolved = resolve(point, swept)
         shared = resolved.cell.shared
         if shared not in tables:
-            tables[shared] = _table_facts(resolved.cell, resolved.model)
+            tables[shared] = _table_facts(resolved.cell, resolved.components["model"])
         planned = _planned(resolved, tables[shared])
         cells.setdefault(planned.identity, planned)
     return SweepPlan(tuple(cells.values()), tables)
 
 
 def _planned(point: ResolvedPoint, table: TableFacts) -> PlannedCell:
-    reasons = (component.unsupported(point.model, table.geometry) for component in (point.mechanism, point.attack))
-    reason = next(filter(None, reasons), "")
-    version = registry().version_of(type(point.mechanism))
-    provenance = Provenance(point.dataset.synthetic, table.dropped, version, *_machine())
-    return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, point.model.primary, reason)
+    mechanism, model, dataset, attack = (point.components[kind] for kind in ("mechanism", "model", "dataset", "attack"))
+    reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
+    provenance = Provenance(dataset.synthetic, table.dropped, registry().version_of(type(mechanism)), *_machine())
+    return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 
 def _table_facts(cell: Cell, model: Model) -> TableFacts:

@@ -23,27 +23,22 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
     nothing else is written.
     """
     from dpbench.files.data_frames import remove_frames
+    from dpbench.sweeps.execution import execute, run_unrecorded
+    from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.override_text import override_text
+    from dpbench.sweeps.plan import plan
 
     if options is not None and not isinstance(options, Mapping):
         raise Refused(f"The first argument of sweep must be a mapping from keys to values. Got {type(options).__name__} instead.")
     try:
         overrides = [f"{key}={override_text(value)}" for key, value in {**(options or {}), **grid}.items()]
-        return _as_frame(_run(overrides, record))
+        points = grid_points(overrides)
+        planned, config = plan(points), points[0].config
+        if not record:
+            return _as_frame(run_unrecorded(planned, config))
+        return _as_frame(execute(planned, config, sweep=True, command=["-m", *overrides], overrides=overrides).cells)
     finally:
         remove_frames()
-
-
-def _run(overrides: list[str], record: bool) -> tuple[CellRecord, ...]:
-    from dpbench.sweeps.execution import execute, run_unrecorded
-    from dpbench.sweeps.hydra.composition import grid_points
-    from dpbench.sweeps.plan import plan
-
-    points = grid_points(overrides)
-    config = points[0].config
-    if not record:
-        return run_unrecorded(plan(points), config)
-    return execute(plan(points), config, sweep=True, command=["-m", *overrides], overrides=overrides).cells
 
 
 def _as_frame(cells: tuple[CellRecord, ...]) -> pandas.DataFrame:

@@ -1,7 +1,5 @@
 """Resolve a grid point into a cell: build its components, check its settings, and collect the versions that enter its key."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,11 +8,7 @@ from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
-from dpbench.contracts.attack import Attack
-from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.kinds import KINDS
-from dpbench.contracts.mechanism import Mechanism
-from dpbench.contracts.model import Model
 from dpbench.data.splits import Splits
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
@@ -31,10 +25,8 @@ class ResolvedPoint:
 
     cell: Cell
     params: Mapping[str, str]
-    mechanism: Mechanism
-    model: Model
-    dataset: Dataset
-    attack: Attack
+    components: Mapping[str, Any]
+    """By kind."""
 
 
 def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
@@ -57,7 +49,7 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
         "splits": splits.describe(),
         **{key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)},
     }
-    return ResolvedPoint(cell, params, **components)
+    return ResolvedPoint(cell, params, components)
 
 
 def _versions(components: Mapping[str, Any]) -> dict[str, str]:

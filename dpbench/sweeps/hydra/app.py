@@ -1,38 +1,27 @@
 """The command line of a run: one cell without ``-m``, a sweep with it. Hydra composes, and answers its own flags."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from dpbench.base.errors import Refused, Unfinished, near_names
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps.execution import execute
-from dpbench.sweeps.grid import GridPoint, swept_texts
-from dpbench.sweeps.hydra.composition import points_of
+from dpbench.sweeps.grid import GridPoint
+from dpbench.sweeps.hydra.composition import plain, points_of
 from dpbench.sweeps.hydra.config_groups import register
-from dpbench.sweeps.hydra.overrides import parse
-from dpbench.sweeps.hydra.refusals import hydra_errors_refused
+from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 from dpbench.sweeps.override_text import quoted
 from dpbench.sweeps.plan import plan, refuse_pruned
 
 SWITCHES = ("--multirun", "--resolve", "--hydra-help", "--shell-completion", "--info")
 VALUED_FLAGS = ("--cfg", "--config-dir", "--config-name", "--package")
-SHORT_FLAGS = {
-    "-m": "--multirun",
-    "-r": "--resolve",
-    "-sc": "--shell-completion",
-    "-c": "--cfg",
-    "-cd": "--config-dir",
-    "-cn": "--config-name",
-    "-p": "--package",
-}
+SHORT_FLAGS = {"-" + "".join(word[0] for word in flag[2:].split("-")): flag for flag in (*SWITCHES, *VALUED_FLAGS)}
+"""Each flag by the initials of its words, which is how Hydra shortens them."""
 ABOUT_CONFIG = ("--cfg", "--info")
 """Flags that show the configuration instead of running it."""
 ABOUT_HYDRA = ("--hydra-help", "--shell-completion")
@@ -47,9 +36,9 @@ def main(argv: Sequence[str]) -> int:
     if sweep and "--cfg" in flags:
         raise Refused("--cfg shows the configuration of one cell: leave out -m and give one value a key.")
     axes = parse(overrides)
-    if not sweep:
-        for text in swept_texts(axes):
-            raise Refused(f"{text!r} gives several values: add -m to sweep them.")
+    for axis in axes:
+        if axis.swept and not sweep:
+            raise Refused(f"{axis.text!r} gives several values: add -m to sweep them.")
     points = points_of(axes, flags.get("--config-dir"), flags.get("--config-name", "config"))
     if not flags.keys().isdisjoint(ABOUT_CONFIG):
         return _inside_hydra([*_for_hydra(flags), *overrides])
@@ -67,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     if sweep and any(_chooses_sweeper(text) for text in hydra_overrides):
         folder = quoted(os.path.join(tempfile.gettempdir(), "dpbench-hydra"))  # nothing but the store in the working folder
         arguments = ["--multirun", *_for_hydra(configuration), f"hydra.sweep.dir={folder}", *overrides]
-        return _inside_hydra(arguments, lambda config: run([GridPoint(_plain(config), {})], sweep=False))
+        return _inside_hydra(arguments, lambda config: run([GridPoint(plain(config), {})], sweep=False))
     return _inside_hydra([*_for_hydra(configuration), *hydra_overrides], lambda _: run(points, sweep=sweep))
 
 
@@ -127,26 +116,20 @@ def _chooses_sweeper(text: str) -> bool:
     return text.startswith("hydra/sweeper=") and text != "hydra/sweeper=dpbench"
 
 
-def _plain(config: DictConfig) -> dict[str, Any]:
-    plain: Any = OmegaConf.to_container(config, resolve=True)
-    return dict(plain)
-
-
 def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = lambda _: 0) -> int:
     """Start Hydra with these arguments, for its flags or for jobs under its logging and working folder; return the exit code."""
     import hydra
 
     register()
-    code = 0
-    failure: Exception | None = None
+    codes = [0]
+    failures: list[Exception] = []
 
     def task(config: DictConfig) -> None:
-        nonlocal code, failure
-        if failure is None:
+        if not failures:
             try:
-                code = max(code, job(config))
+                codes.append(job(config))
             except (Refused, Unfinished) as error:  # Hydra would print a line of its own before raising it again
-                failure = error
+                failures.append(error)
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises its errors instead of printing them
     arguments_before, sys.argv = sys.argv, ["dpbench", *arguments]  # Hydra reads its arguments from nowhere else
@@ -157,6 +140,6 @@ def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = l
         return end.code if isinstance(end.code, int) else 0
     finally:
         sys.argv = arguments_before
-    if failure is not None:
+    for failure in failures:
         raise failure
-    return code
+    return max(codes)

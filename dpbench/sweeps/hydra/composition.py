@@ -1,7 +1,5 @@
 """Compose the configurations of a grid with Hydra's configuration loader, outside a Hydra application."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from dpbench.base.errors import Refused
 from dpbench.sweeps.grid import Axis, GridPoint, expand
 from dpbench.sweeps.hydra.config_groups import register
-from dpbench.sweeps.hydra.overrides import parse
-from dpbench.sweeps.hydra.refusals import hydra_errors_refused
+from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 
 
 def grid_points(overrides: Sequence[str], folder: str | None = None, config_name: str = "config") -> list[GridPoint]:
@@ -34,6 +31,13 @@ def points_of(axes: Sequence[Axis], folder: str | None = None, config_name: str 
         return expand(axes, HydraComposer(loader, config_name))
 
 
+def plain(config: DictConfig) -> dict[str, Any]:
+    """Return a configuration as plain data, without Hydra's own section."""
+    sections: Any = [key for key in config if key != "hydra"]
+    container: Any = OmegaConf.to_container(OmegaConf.masked_copy(config, sections), resolve=True)
+    return dict(container)
+
+
 class HydraComposer:
     """Composes configurations with Hydra's loader, which takes 30 ms each time: the grid asks once per choice."""
 
@@ -42,11 +46,8 @@ class HydraComposer:
         self._config_name = config_name
 
     def compose(self, overrides: Sequence[str]) -> dict[str, Any]:
-        """Return the configuration with these choices, without Hydra's own section."""
-        config = self._load(overrides)
-        sections: Any = [key for key in config if key != "hydra"]
-        plain: Any = OmegaConf.to_container(OmegaConf.masked_copy(config, sections), resolve=True)
-        return dict(plain)
+        """Return the configuration with these choices."""
+        return plain(self._load(overrides))
 
     def choices(self, group: str) -> list[str]:
         """Return the names of the files in a group and in its folders."""

@@ -1,7 +1,5 @@
 """The registry's components and the papers' presets as Hydra config groups."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any

@@ -1,17 +1,20 @@
-"""Parse overrides into axes, by Hydra's grammar. Every override is parsed here, once."""
+"""Parse overrides into axes, by Hydra's grammar, and turn what Hydra raises into one sentence.
 
-from __future__ import annotations
+Every override is parsed here, once.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, QuotedString
 from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from dpbench.base.errors import Refused
 from dpbench.sweeps.grid import Axis
-from dpbench.sweeps.hydra.refusals import first_line
 from dpbench.sweeps.override_text import quoted
 
 FILE_NAME_GROUPS = ("dataset", "tracking", "out")
@@ -21,6 +24,22 @@ FILE_NAME_GROUPS = ("dataset", "tracking", "out")
 def parse(overrides: Sequence[str]) -> list[Axis]:
     """Return the overrides as axes, in their order."""
     return [_axis(text) for text in overrides]
+
+
+@contextmanager
+def hydra_errors_refused() -> Iterator[None]:
+    """Refuse the request if Hydra cannot compose it: users never see a traceback of Hydra's."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        raise Refused(_first_line(error)) from None
+    except YAMLError as error:
+        raise Refused(f"A configuration file is not YAML: {' '.join(str(error).split())}.") from None
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error's text: the others say where in Hydra it happened."""
+    return " ".join(str(error).split("\n")[0].split())
 
 
 def _axis(text: str) -> Axis:
@@ -40,7 +59,7 @@ def _axis(text: str) -> Axis:
         swept = override.is_sweep_override() and not isinstance(value, Glob)  # only the group knows which names match
         return Axis(key, tuple(map(_plain, override.sweep_iterator())) if swept else (_plain(value),), text)
     except HydraException as error:
-        reason = first_line(error).partition(" expecting")[0]
+        reason = _first_line(error).partition(" expecting")[0]
         raise Refused(f"The override {text!r} cannot be read: {reason}.") from None
 
 

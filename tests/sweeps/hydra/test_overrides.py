@@ -1,11 +1,14 @@
-"""Overrides become axes."""
+"""Overrides become axes, and errors of Hydra become one sentence."""
 
 from __future__ import annotations
 
 import pytest
+import yaml
+from hydra.errors import ConfigCompositionException, MissingConfigException
+from omegaconf.errors import InterpolationKeyError
 
 from dpbench.base.errors import Refused
-from dpbench.sweeps.hydra.overrides import parse
+from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 
 
 @pytest.mark.parametrize(
@@ -53,3 +56,16 @@ def test_what_is_no_key_with_values_is_refused_in_one_sentence(text: str, words:
     with pytest.raises(Refused, match=words) as refusal:
         parse([text])
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("error", [ConfigCompositionException, MissingConfigException, InterpolationKeyError, yaml.YAMLError])
+def test_an_error_of_hydras_is_refused_in_one_line_without_its_cause(error: type[Exception]) -> None:
+    with pytest.raises(Refused, match="no such key") as refusal, hydra_errors_refused():
+        raise error("no such   key\n  full_key: epsilon")
+    assert "\n" not in str(refusal.value)
+    assert refusal.value.__suppress_context__
+
+
+def test_other_errors_are_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError), hydra_errors_refused():
+        raise ZeroDivisionError
