@@ -13,12 +13,11 @@ def question(sweep: SweepRecord) -> list[str]:
     cells = sweep.done
     if not cells:
         return ["No cell of this sweep has a result."]
-    private, public = (
-        list(dict.fromkeys(cell.params["mechanism"] for cell in cells if cell.private is private)) for private in (True, False)
-    )
+    private = [cell.params["mechanism"] for cell in cells if cell.private]
+    public = [cell.params["mechanism"] for cell in cells if not cell.private]
     epsilons = [f"{epsilon:g}" for epsilon in sorted({cell.epsilon for cell in cells})]
     at = f"at ε = {epsilons[0]}" if len(epsilons) == 1 else f"at which ε ({listed(epsilons, 'or', most=16)})"
-    if len(private) > 1:
+    if len(set(private)) > 1:
         text = f"Which of {listed(private)} has the lowest error {at}"
     else:
         text = f"How large is the error of {listed(private or public)} {at}"

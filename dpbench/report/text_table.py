@@ -5,26 +5,16 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 Entry = str | float | int | None
 
 MISSING = "–"
 """Printed where there is no number."""
 
-_LATEX_SYMBOLS = {"ε": "varepsilon", "δ": "delta", "ρ": "rho", "μ": "mu", "σ": "sigma", "λ": "lambda", "×": "times", "∞": "infty"}
-_LATEX_WORDS = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater", "|": "bar"}
-_LATEX = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "{}$&#%_"},
-        **{character: rf"\text{word}{{}}" for character, word in _LATEX_WORDS.items()},
-        **{character: rf"$\{symbol}$" for character, symbol in _LATEX_SYMBOLS.items()},
-        '"': r"\textquotedbl{}",
-        "–": "--",
-        "…": r"\ldots{}",
-        "[": "{[}",
-        "]": "{]}",  # a bracket after the end of a row would open an optional argument
-    }
-)
+_LATEX_LINES = files("dpbench.report").joinpath("latex.txt").read_text(encoding="utf-8").splitlines()
+_LATEX = str.maketrans(dict(line.split(" ") for line in _LATEX_LINES))
+"""LaTeX for characters that mean something else in it. Brackets are in braces: one after the end of a row would open an option."""
 
 
 @dataclass(frozen=True)

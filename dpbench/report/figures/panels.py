@@ -60,8 +60,8 @@ class FigureData:
     def general(cls, sweep: SweepRecord) -> "FigureData":
         """Return what the figures that any sweep can have share: panels for each problem, curves for each mechanism."""
         fits = without_attacks(sweep.done)
-        keys = [key for key in varying(fits) if key not in ("model", "dataset", "epsilon", "mechanism")]
-        keys = [key for key in keys if not key.startswith("mechanism.")]
+        usual = ("model", "dataset", "epsilon", "mechanism")
+        keys = [key for key in varying(fits) if key not in usual and not key.startswith("mechanism.")]
         options = [key for key in keys if "." in key]
         numeric = [key for key in options if all(isinstance(position(cell, key), float) for cell in fits if key in cell.params)]
         # along ε, or, if there is a single ε, along the first option with numbers that the sweep varied
