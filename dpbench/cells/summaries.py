@@ -8,7 +8,7 @@ import numpy as np
 from dpbench.cells.cell import Cell
 from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import advantage_cap
-from dpbench.privacy.ledger import Ledger, merge
+from dpbench.privacy.ledger import merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
 from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED
@@ -31,13 +31,18 @@ def record_of(
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
     audit = next((part.audited for part in parts if part.audited is not None), None)
+    total = ledger.total
+    attacked = any(name.startswith("attack/") for name in runs)
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
-        **_privacy(ledger),
-        **({EPSILON_AUDITED: audit.epsilon} if audit is not None and audit.epsilon is not None else {}),
-        **_capped(runs, ledger),
+        "privacy/epsilon_budget": ledger.budget.epsilon,
+        EPSILON_ACCOUNTED: total.epsilon if total.private else None,
+        "privacy/delta": total.delta,
+        EPSILON_AUDITED: None if audit is None else audit.epsilon,
+        ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if attacked else None,
         **_health(runs, parts),
-        **_times(parts),
+        "time/fit_seconds": next((part.fit_seconds for part in parts if part.fit_seconds is not None), None),
+        CELL_SECONDS: math.fsum(part.seconds for part in parts),
     }
     name = f"utility/{primary}"
     by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
@@ -46,12 +51,12 @@ def record_of(
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
     verdict = {} if audit is None else {"audit": {"passed": audit.passed, "violations": list(audit.violations)}}
     passed = None if audit is None else audit.passed
-    standing = Standing(cell.settings.noise, ledger.sound, ledger.total.private, tuple(ledger.leaks), passed)
+    standing = Standing(cell.settings.noise, ledger.sound, total.private, tuple(ledger.leaks), passed)
     return CellRecord(
         "run",
         params,
         cell_tags(provenance, standing),
-        metrics,
+        {name: value for name, value in metrics.items() if value is not None},
         primary,
         key=cell.key,
         history={name: by_repeat} if all(map(math.isfinite, by_repeat)) else {},
@@ -112,18 +117,6 @@ def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
     return np.asarray(np.add.reduceat(table, starts, axis=1) / np.diff(np.r_[starts, len(repeat)]))
 
 
-def _privacy(ledger: Ledger) -> dict[str, float]:
-    total = ledger.total
-    accounted = {EPSILON_ACCOUNTED: total.epsilon} if total.private else {}
-    return {"privacy/epsilon_budget": ledger.budget.epsilon, **accounted, "privacy/delta": total.delta}
-
-
-def _capped(runs: Mapping[str, np.ndarray], ledger: Ledger) -> dict[str, float]:
-    """Return how well any attack can do under the accounted guarantee, if there was an attack."""
-    attacked = any(name.startswith("attack/") for name in runs)
-    return {ATTACK_CAP: advantage_cap(ledger.total.epsilon, ledger.total.delta)} if attacked else {}
-
-
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:
     """Return rates from 0 to 1, and the notes of the fit."""
     status = runs["status"]
@@ -132,9 +125,3 @@ def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dic
     events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in parts[0].health}
     notes = {name: float(value) for name, value in parts[0].notes.items()}
     return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **notes}.items()}
-
-
-def _times(parts: Sequence[BlockResult]) -> dict[str, float]:
-    timed = [part.fit_seconds for part in parts if part.fit_seconds is not None]
-    first = {"time/fit_seconds": timed[0]} if timed else {}
-    return {**first, CELL_SECONDS: math.fsum(part.seconds for part in parts)}

@@ -1,7 +1,5 @@
 """Run a work unit on one worker. A pure function: unit in, one result per cell out."""
 
-from __future__ import annotations
-
 import statistics
 import time
 import traceback
@@ -46,15 +44,11 @@ def run_unit(unit: Unit) -> list[BlockResult]:
     """Return the result of every cell of the unit; a cell that fails says why and leaves the others alone."""
     with one_thread():
         try:
-            runner = runner_of(unit)
+            # units that hold other cells on the same block follow each other and share the runner
+            runner = last_runner.get((unit.cells[0].shared, unit.repeats), lambda: UnitRunner(unit))
         except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything: it costs this unit's cells only
             return [BlockResult(cell.key, unit.repeats, error=explained(error, cell)) for cell in unit.cells]
         return [runner.result(cell) for cell in unit.cells]
-
-
-def runner_of(unit: Unit) -> UnitRunner:
-    """Return the unit's runner. Units that hold other cells on the same block follow each other and share it."""
-    return last_runner.get((unit.cells[0].shared, unit.repeats), lambda: UnitRunner(unit))
 
 
 @dataclass(frozen=True)
@@ -184,7 +178,7 @@ class UnitRunner:
             self._remembered[key] = compute()
         return self._remembered[key]
 
-    def audited(self, cell: Cell, fitted: CellFit) -> Audit | None:
+    def audited(self, cell: Cell, fitted: CellFit) -> "Audit | None":
         """Return the audit on made-up tables of the same geometry, on the block with the first repeat."""
         if cell.audit.level == "none" or 0 not in self.repeats or not fitted.ledger.total.private:
             return None

@@ -1,7 +1,5 @@
 """What a work unit is, and what comes back from it: the only data that travels between the parent process and its workers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -45,5 +43,5 @@ class BlockResult:
     seconds: float = 0.0
     error: str = ""
     """Why the cell failed on this block."""
-    audited: Audit | None = None
+    audited: "Audit | None" = None
     """Only on the block with the first repeat, if an audit was requested and the cell claims to be private."""

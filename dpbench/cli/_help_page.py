@@ -32,18 +32,12 @@ def page(subcommands: Mapping[str, str]) -> str:
     groups = {kind: ", ".join(components.names(kind)) for kind in KINDS} | _configured()
     default = default_choices()
     keys = [*_of(Settings, ""), *_of(Splits, "splits."), *_shared(), *_COMMAND_KEYS.items()]
-    text = (
-        files("dpbench.cli")
-        .joinpath("help_page.txt")
-        .read_text(encoding="utf-8")
-        .format(
-            version=__version__,
-            subcommands=_columns(subcommands.items()),
-            groups=_columns(
-                (f"{group}={default[group]}" if group in default else group, names) for group, names in groups.items()
-            ),
-            keys=_columns((f"{key}={value}", text) for key, (value, text) in keys),
-        )
+    template = files("dpbench.cli").joinpath("help_page.txt").read_text(encoding="utf-8")
+    text = template.format(
+        version=__version__,
+        subcommands=_columns(subcommands.items()),
+        groups=_columns((f"{group}={default[group]}" if group in default else group, names) for group, names in groups.items()),
+        keys=_columns((f"{key}={value}", text) for key, (value, text) in keys),
     )
     broken = ", ".join(f"{entry.name} ({entry.health})" for entry in components.entries if entry.health != "ok")
     return text.rstrip() + (f"\n\nNot usable: {broken}; `python -m dpbench plugins` says why." if broken else "")

@@ -35,15 +35,9 @@ class Engine:
 
     slots = 1
     """The number of units in flight. It bounds memory, and how many units one death affects."""
-    reopens = False
-    """Whether a death makes the executor unusable."""
 
     def open(self) -> Executor:
         return _Inline()
-
-    def died(self, error: BaseException) -> bool:
-        """Return whether this error means that a worker died, and not that the unit failed."""
-        return False
 
     def close(self, executor: Executor, interrupted: bool) -> None:
         executor.shutdown(wait=not interrupted, cancel_futures=True)
@@ -52,17 +46,12 @@ class Engine:
 class Local(Engine):
     """Runs units in processes on this machine, each with one BLAS thread."""
 
-    reopens = True
-
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self.slots = workers + 1
 
     def open(self) -> Executor:
         return _Pool(self.workers)
-
-    def died(self, error: BaseException) -> bool:
-        return isinstance(error, BrokenProcessPool)
 
     def close(self, executor: Executor, interrupted: bool) -> None:
         if interrupted and isinstance(executor, _Pool):
@@ -104,9 +93,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
                 unit, attempt = suspects.popleft() if suspects else waiting.popleft()
                 try:
                     flying[executor.submit(task, unit)] = unit, attempt
-                except BaseException as error:
-                    if not engine.died(error):
-                        raise
+                except BrokenProcessPool:
                     suspects.append((unit, attempt))
                     broken = True
                     break
@@ -116,7 +103,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
                 failure = future.exception()
                 if failure is None:
                     yield unit, future.result()
-                elif not engine.died(failure):
+                elif not isinstance(failure, BrokenProcessPool):  # the unit failed, not its worker
                     yield unit, WorkerDied(f"{type(failure).__name__}: {failure}")
                 elif attempt >= MAX_ATTEMPTS:
                     broken = True
@@ -124,7 +111,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
                 else:
                     broken = True
                     suspects.append((unit, attempt + 1))
-            if broken and engine.reopens:
+            if broken:  # a death makes the executor unusable
                 suspects.extend((unit, attempt + 1) for unit, attempt in flying.values())
                 flying.clear()
                 engine.close(executor, interrupted=True)

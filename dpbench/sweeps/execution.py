@@ -125,14 +125,12 @@ def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Ma
 
 def _check_settings(config: Mapping[str, Any]) -> None:
     """Refuse wrong settings of how the sweep runs and where it is recorded."""
-    uri, experiment, rerun = config["tracking"]["uri"], config["tracking"]["experiment"], config["rerun"]
+    uri, experiment = config["tracking"]["uri"], config["tracking"]["experiment"]
     if uri is not None and not isinstance(uri, str):
         raise Refused(f"The tracking store must be a URI such as sqlite:///mlflow.db, or null. Got {uri!r} instead.")
     if not isinstance(experiment, str) or not experiment.strip():
         raise Refused(f"The key 'tracking.experiment' must be a text that is not empty. Got {experiment!r} instead.")
     engine_named(config["engine"]["name"], config["engine"]["workers"], 0.0)
-    if not isinstance(rerun, bool):
-        raise Refused(f"The key 'rerun' must be true or false. Got {rerun!r} instead.")
 
 
 def _results(engine: Engine, units: Sequence[Unit]) -> Iterator[BlockResult]:

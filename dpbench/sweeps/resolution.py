@@ -34,7 +34,12 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     config = point.config
     components: dict[str, Any] = {kind: build(kind, config[kind]) for kind in KINDS}
     settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
-    splits = _splits(config["splits"], config["quick"])
+    for key in ("quick", "rerun"):
+        if not isinstance(config[key], bool):
+            raise Refused(f"The key {key!r} must be true or false. Got {config[key]!r} instead.")
+    splits = Splits(**config["splits"])
+    if config["quick"]:
+        splits = replace(splits, repeats=min(splits.repeats, QUICK_REPEATS))
     cell = Cell(
         **{kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()},
         splits=splits,
@@ -60,13 +65,6 @@ def _versions(components: Mapping[str, Any]) -> dict[str, str]:
     }
     metrics = [f"{metric.name} {source_digest(metric.function)}" for metric in registry().metrics_of(components["model"])]
     return {**versions, "dpbench": __version__, "data": components["dataset"].fingerprint(), "metrics": digest(metrics)}
-
-
-def _splits(config: Mapping[str, Any], quick: Any) -> Splits:
-    if not isinstance(quick, bool):
-        raise Refused(f"The key 'quick' must be true or false. Got {quick!r} instead.")
-    splits = Splits(**config)
-    return replace(splits, repeats=min(splits.repeats, QUICK_REPEATS)) if quick else splits
 
 
 def _shortest(value: float) -> str:

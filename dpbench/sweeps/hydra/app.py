@@ -53,7 +53,8 @@ def main(argv: Sequence[str]) -> int:
     if not hydra_overrides:
         return run(points, sweep=sweep)
     configuration = {flag: value for flag, value in flags.items() if flag in ("--config-dir", "--config-name")}
-    if sweep and any(_chooses_sweeper(text) for text in hydra_overrides):
+    sweepers = [text for text in hydra_overrides if text.startswith("hydra/sweeper=")]
+    if sweep and sweepers and sweepers != ["hydra/sweeper=dpbench"]:  # it makes a Hydra job of each cell, as Hydra's own does
         folder = quoted(os.path.join(tempfile.gettempdir(), "dpbench-hydra"))  # nothing but the store in the working folder
         arguments = ["--multirun", *_for_hydra(configuration), f"hydra.sweep.dir={folder}", *overrides]
         return _inside_hydra(arguments, lambda config: run([GridPoint(plain(config), {})], sweep=False))
@@ -109,11 +110,6 @@ def _split(argv: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 def _for_hydra(flags: dict[str, str]) -> list[str]:
     return [f"{flag}={value}" if value else flag for flag, value in flags.items()]
-
-
-def _chooses_sweeper(text: str) -> bool:
-    """Return whether an override chooses a sweeper that makes a Hydra job of each cell, such as Hydra's own."""
-    return text.startswith("hydra/sweeper=") and text != "hydra/sweeper=dpbench"
 
 
 def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = lambda _: 0) -> int:

@@ -25,13 +25,10 @@ def register() -> None:
     store = ConfigStore.instance()
     for entry in registry().entries:
         if entry.health == "ok" and entry.kind in KINDS:
-            defaults = {option.name: _plain(option.default) for option in options_of(entry.offer)}
+            values = {option.name: option.default for option in options_of(entry.offer)}
+            defaults = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
             store.store(group=entry.kind, name=entry.name, node={"name": entry.name, **defaults}, provider=entry.distribution)
     for name, config in preset_configs().items():
         group, _, figure = name.rpartition("/")
         store.store(group=f"experiment/{group}", name=figure, node=config, package="_global_", provider="dpbench")
     store.store(group="hydra/sweeper", name="dpbench", node=SweeperConfig, provider="dpbench")
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
