@@ -34,6 +34,22 @@ sys.modules["cell_factory"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules["cell_factory"])
 
 
+SLOW = (
+    *("end_to_end", "browser", "laws", "scripts", "sweeps", "tracking", "audit", "report/figures"),
+    *("plugins/datasets", "plugins/attacks", "plugins/papers", "plugins/test_matrix.py", "plugins/models/test_lasso.py"),
+    *("cli/test_report.py", "cli/test_data.py", "cli/test_audit.py", "cli/test_claims.py", "cli/test_plan.py"),
+    *("records/test_names.py", "contracts/test_metric.py", "experiments/test_presets.py"),
+    *("privacy/test_secure_noise.py", "privacy/queries/test_sparse_histogram.py"),
+)
+"""Folders and files whose tests run sweeps, servers or thousands of fits: they carry the marker ``slow``."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if str(item.path.relative_to(Path(__file__).parent)).startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def make_cell() -> Callable[..., CellRecord]:
     """The record of a cell with this mechanism and error; see cell_factory.py."""
