@@ -65,14 +65,11 @@ def engine_named(name: str, workers: Any, seconds: float) -> Engine:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 1024):
         raise Refused(f"The 'engine.workers' key must be an int in the range [1, 1024] or null. Got {workers!r} instead.")
-    engines: dict[str, Callable[[], Engine]] = {
-        "serial": Engine,
-        "local": lambda: Local(workers or cores),
-        "auto": lambda: Local(workers or cores) if (workers or cores) > 1 and seconds > WORTH_STARTING else Engine(),
-    }
-    if name not in engines:
-        raise unknown("engine", name, engines)
-    return engines[name]()
+    workers = workers or cores
+    in_processes = {"serial": False, "local": True, "auto": workers > 1 and seconds > WORTH_STARTING}
+    if name not in in_processes:
+        raise unknown("engine", name, in_processes)
+    return Local(workers) if in_processes[name] else Engine()
 
 
 def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -> Iterator[tuple[Unit, Result | WorkerDied]]:
