@@ -14,7 +14,7 @@ MISSING = "–"
 
 _LATEX_LINES = files("dpbench.report").joinpath("latex.txt").read_text(encoding="utf-8").splitlines()
 _LATEX = str.maketrans(dict(line.split(" ") for line in _LATEX_LINES))
-"""LaTeX for characters that mean something else in it. Brackets are in braces: one after the end of a row would open an option."""
+"""LaTeX for characters that mean something else there. Brackets are in braces, as one after a row would open an option."""
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,8 @@ def attack_figure(data: FigureData) -> CaptionedFigure | None:
     keys = ("attack", *(key for key in varying(attacked) if key.startswith("attack.")))
     along = label_of(data.spec.x)
     annotated, panels = data.spec.x, []
-    data = data.showing(y=ATTACKS, statistic="mean", band="confidence", log=(), references=references)
-    data = data.showing(panels=tuple(dict.fromkeys((*data.spec.panels, *keys))))
+    keys = tuple(dict.fromkeys((*data.spec.panels, *keys)))
+    data = data.showing(y=ATTACKS, statistic="mean", band="confidence", log=(), references=references, panels=keys)
     for primary, cells in group_by(attacked, lambda cell: cell.primary).items():
         data = data.showing(x=f"utility/{primary}")
         panels += [replace(panel, levels=_caps(panel)) for panel in data.panels(cells)]

@@ -89,10 +89,8 @@ class FigureData:
         data = cls(sweep, tuple(cells), replace(spec, curves=(*spec.curves, *more)), {})
         mechanisms = data.showing(curves=("mechanism",))
         rest = [key for key in data.spec.curves if key != "mechanism"]
-        parts = {
-            data.curve_name(cell): (mechanisms.curve_name(cell), " ".join(cell.params.get(key, "") for key in rest))
-            for cell in fits
-        }
+        others = [" ".join(cell.params.get(key, "") for key in rest) for cell in fits]
+        parts = {data.curve_name(cell): (mechanisms.curve_name(cell), other) for cell, other in zip(fits, others, strict=True)}
         return replace(data, styles=curve_styles(parts))
 
     def showing(self, **spec: Any) -> "FigureData":

@@ -153,9 +153,8 @@ def _inches(axes: Axes) -> tuple[float, float]:
     return width / columns, height / rows
 
 
-def _shape(figure: Any) -> tuple[int, int]:
-    rows, columns = figure.axes[0].get_gridspec().get_geometry()
-    return rows, columns
+def _shape(figure: Any) -> Any:
+    return figure.axes[0].get_gridspec().get_geometry()
 
 
 def scale(
