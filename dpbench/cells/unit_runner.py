@@ -84,7 +84,7 @@ class UnitRunner:
         """Return the cell's numbers on this block, or why it failed."""
         start = time.perf_counter()
         try:
-            fitted = self.fit(cell)
+            fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
             fit = fitted.fit
             utility = utility_columns(self.metrics, fit, self.block, self.references)
             columns = {**self.references, **utility, **self.attacked(cell, fitted), "status": fit.status}
@@ -110,10 +110,7 @@ class UnitRunner:
         return reference_columns(self.metrics, self.problem, self.block, self.source.seed)
 
     def fit(self, cell: Cell) -> CellFit:
-        """Return the cell's fit."""
-        return self._last_fit.get(cell.fit, lambda: self._fit(cell))
-
-    def _fit(self, cell: Cell) -> CellFit:
+        """Fit the cell's mechanism to the block, and refuse weights of a wrong type or shape."""
         mechanism: Mechanism = cell.build("mechanism")
         budget = budget_of(cell.settings, mechanism, self.source.model, self.block.geometry, int(self.block.train.n[0]))
         curator = self.curator(budget, cell.settings.noise)

@@ -31,7 +31,9 @@ def page(subcommands: Mapping[str, str]) -> str:
     components = registry()
     groups = {kind: ", ".join(components.names(kind)) for kind in KINDS} | _configured()
     default = default_choices()
-    keys = [*_of(Settings, ""), *_of(Splits, "splits."), *_shared(), *_COMMAND_KEYS.items()]
+    # the options that every component of a kind has are those of its contract
+    shared = [row for kind, contract in KINDS.items() for row in _of(contract.load(), f"{kind}.")]
+    keys = [*_of(Settings, ""), *_of(Splits, "splits."), *shared, *_COMMAND_KEYS.items()]
     template = files("dpbench.cli").joinpath("help_page.txt").read_text(encoding="utf-8")
     text = template.format(
         version=__version__,
@@ -55,11 +57,6 @@ def _configured() -> dict[str, str]:
 
 def _of(owner: type, prefix: str) -> list[tuple[str, tuple[str, str]]]:
     return [(prefix + opt.name, (_default_text(opt), opt.help)) for opt in options_of(owner)]
-
-
-def _shared() -> list[tuple[str, tuple[str, str]]]:
-    """Return the options that every component of a kind has: those of its contract."""
-    return [row for kind, contract in KINDS.items() for row in _of(contract.load(), f"{kind}.")]
 
 
 def _default_text(opt: Option) -> str:
