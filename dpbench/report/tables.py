@@ -140,13 +140,10 @@ def attack_columns(sweep: SweepRecord, cells: Iterable[CellRecord]) -> dict[str,
 
     A control that gains nothing has no column.
     """
-    measured = [cell.metrics for cell in cells if cell.attacked]
-    infos = {f"{info.name}_mean": info for info in sweep.metric_info.values() if info.headline}
-    columns = {
-        info.label: name
-        for name, info in infos.items()
-        if any(metrics.get(name) if is_control(name) else name in metrics for metrics in measured)
-    }
+    means = {f"{info.name}_mean": info.label for info in sweep.metric_info.values() if info.headline}
+    metrics = [item for cell in cells if cell.attacked for item in cell.metrics.items()]
+    measured = {name for name, value in metrics if value or not is_control(name)}
+    columns = {heading: name for name, heading in means.items() if name in measured}
     return {**columns, "cap": "attack/cap"} if columns else {}
 
 

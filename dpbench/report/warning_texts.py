@@ -12,6 +12,8 @@ ERRORS_ARE_PRIVATE = (
     "These errors are computed on the private rows: publishing them is a release of its own, which no ε above covers."
 )
 SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `python -m dpbench release` draws secure noise."
+NO_WEIGHTS = "gave no finite weights and are left out"
+CLIPPED = "lie outside the declared bounds and are clipped to them; errors are measured against the clipped targets"
 MIN_CLIPPED_SHARE = 0.01
 """Tables with a larger share of clipped targets get a warning."""
 
@@ -43,23 +45,16 @@ def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:
 
 def health_sentences(cells: Sequence[CellRecord]) -> list[str]:
     """Return a sentence for each mechanism with runs without weights, and for each table with many clipped targets."""
-    missing, clipped = _largest(cells, "mechanism", "health/not_finite"), _largest(cells, "dataset", "health/target_clipped")
+    missing = _largest(cells, "mechanism", "health/not_finite", 0.0)
+    clipped = _largest(cells, "dataset", "health/target_clipped", MIN_CLIPPED_SHARE)
     return [
-        *(
-            f"{mechanism}: up to {share:.0%} of the runs of a cell gave no finite weights and are left out."
-            for mechanism, share in missing.items()
-            if share > 0
-        ),
-        *(
-            f"{dataset}: {share:.0%} of the targets lie outside the declared bounds and are clipped to them; errors are measured "
-            "against the clipped targets."
-            for dataset, share in clipped.items()
-            if share > MIN_CLIPPED_SHARE
-        ),
+        *(f"{mechanism}: up to {share:.0%} of the runs of a cell {NO_WEIGHTS}." for mechanism, share in missing.items()),
+        *(f"{dataset}: {share:.0%} of the targets {CLIPPED}." for dataset, share in clipped.items()),
     ]
 
 
-def _largest(cells: Sequence[CellRecord], param: str, metric: str) -> dict[str, float]:
-    """Return the largest value of a metric for each value of a parameter."""
+def _largest(cells: Sequence[CellRecord], param: str, metric: str, minimum: float) -> dict[str, float]:
+    """Return the largest value of a metric for each value of a parameter, where it is above a minimum."""
     groups = group_by((cell for cell in cells if cell.done), lambda cell: cell.params[param])
-    return {name: max(cell.metrics.get(metric, 0.0) for cell in group) for name, group in groups.items()}
+    largest = {name: max(cell.metrics.get(metric, 0.0) for cell in group) for name, group in groups.items()}
+    return {name: value for name, value in largest.items() if value > minimum}
