@@ -26,16 +26,14 @@ MEANINGS = {
 
 def standings(cells: Sequence[CellRecord]) -> list[tuple[str, str, str]]:
     """Return each standing that a cell of this sweep has, the mechanisms that have it, and what it means."""
-    groups: dict[str, list[CellRecord]] = {}
-    for cell in cells:
-        words = ["sound"] if cell.ranked else [word for word in MEANINGS if word in cell.guarantee] or ["LEAKS"]
-        for word in words:
-            groups.setdefault(word, []).append(cell)
-    return [
-        (word, listed(_names(groups[word], cells)), MEANINGS.get(word) or _sound_meaning(groups[word]))
-        for word in ("sound", *MEANINGS)
-        if word in groups
-    ]
+    groups = {word: [cell for cell in cells if word in _words(cell)] for word in ("sound", *MEANINGS)}
+    meanings = {word: MEANINGS.get(word) or _sound_meaning(group) for word, group in groups.items() if group}
+    return [(word, listed(_names(groups[word], cells)), meaning) for word, meaning in meanings.items()]
+
+
+def _words(cell: CellRecord) -> list[str]:
+    """Return what a cell's guarantee says; what it cannot name is a leak."""
+    return ["sound"] if cell.ranked else [word for word in MEANINGS if word in cell.guarantee] or ["LEAKS"]
 
 
 def standing_sentence(cells: Sequence[CellRecord]) -> str:

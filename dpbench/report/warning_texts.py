@@ -29,8 +29,7 @@ def warnings(sweep: SweepRecord) -> list[tuple[str, str]]:
         names = listed(cell.params["dataset"] for cell in sweep.done if cell.synthetic)
         texts.append(("SYNTHETIC data", f"The rows of {names} were generated: no number about them is about people."))
     if sweep.quick:
-        text = "quick=true shrank this sweep to few repeats, which prove nothing. Run it again without."
-        texts.append(("A first look", text))
+        texts.append(("A first look", "quick=true shrank this sweep to few repeats, which prove nothing. Run it again without."))
     return texts
 
 

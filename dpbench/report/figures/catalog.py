@@ -196,8 +196,7 @@ def health_figure(data: FigureData) -> CaptionedFigure | None:
         rates = {f"health/{name}": tuple(cell.metrics.get(f"health/{name}", 0.0) for cell in cells) for name in HEALTH}
         for values, names in group_by(rates, rates.__getitem__).items():
             wrong = {data.curve_name(cell) for cell, rate in zip(cells, values, strict=True) if rate > 0}
-            affected = tuple(cell for cell in cells if data.curve_name(cell) in wrong and names[0] in cell.metrics)
-            if affected:
+            if affected := tuple(cell for cell in cells if data.curve_name(cell) in wrong and names[0] in cell.metrics):
                 title = f"{problem_title(cells[0], data.spec.panels)}\n{', '.join(map(data.label, names))}"
                 panels.append(Panel(title, affected, names[0], share=True))
     runs = runs_text(panels[0].cells if panels else ())
