@@ -1,7 +1,5 @@
 """Check the URI of a tracking store, make it absolute, and hide its password when it is printed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urlsplit

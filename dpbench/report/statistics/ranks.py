@@ -7,7 +7,6 @@ first. The average varies less than a single rank, so the critical difference is
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -62,7 +61,10 @@ def ranks(cells: Sequence[CellRecord]) -> Ranking | None:
 
 def critical_difference(mechanisms: int, datasets: int, level: float = LEVEL) -> float:
     """Return Nemenyi's q √(k (k + 1) / (6 N)); q is a quantile of the studentized range over √2 (Demšar 2006, section 3.2.2)."""
-    return _range_quantile(mechanisms, level) / math.sqrt(2) * math.sqrt(mechanisms * (mechanisms + 1) / (6 * datasets))
+    from scipy.stats import studentized_range
+
+    quantile = float(studentized_range.ppf(1 - level, mechanisms, math.inf))
+    return quantile / math.sqrt(2) * math.sqrt(mechanisms * (mechanisms + 1) / (6 * datasets))
 
 
 def friedman(table: np.ndarray) -> float:
@@ -108,18 +110,3 @@ def _ranks(errors: Mapping[str, float], names: Iterable[str]) -> np.ndarray:
     """Return the ranks of these mechanisms in alphabetical order; equal errors share the mean of their ranks."""
     _, group, count = np.unique([errors[name] for name in sorted(names)], return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[group])
-
-
-@lru_cache(maxsize=64)
-def _range_quantile(count: int, level: float) -> float:
-    """Return the range that independent standard normals exceed with this probability: the studentized range."""
-    from scipy.special import ndtr
-
-    z = np.linspace(-9, 9, 2001)
-    weight = count * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
-    low, high = 0.0, 20.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        below = float(np.sum(weight * (ndtr(z + middle) - ndtr(z)) ** (count - 1)))
-        low, high = (middle, high) if below < 1 - level else (low, middle)
-    return high
