@@ -20,8 +20,8 @@ from dpbench.data.scaling import Rows
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import ReplayCurator
-from dpbench.privacy.standard_draws import Draws
 from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register

@@ -21,9 +21,8 @@ from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Accept, Answer, Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Noise
+from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.query import Query
-from dpbench.privacy.standard_draws import Draws
 
 BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""

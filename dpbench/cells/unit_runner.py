@@ -28,8 +28,8 @@ from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Ledger
+from dpbench.privacy.noise import Draws
 from dpbench.privacy.secure_noise import SecureCurator
-from dpbench.privacy.standard_draws import Draws
 from dpbench.registry.lookup import registry
 
 if TYPE_CHECKING:

@@ -17,11 +17,10 @@ from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.ledger import Budget, Ledger, merge
-from dpbench.privacy.noise import Geometric, Noise
+from dpbench.privacy.noise import Draws, Geometric, Noise
 from dpbench.privacy.queries.histogram import Histogram, Scan
 from dpbench.privacy.queries.query import Query
 from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, draw_summary, expected_survivors
-from dpbench.privacy.standard_draws import Draws
 from dpbench.records.leaks import Leak
 
 Array = np.ndarray

@@ -1,15 +1,20 @@
-"""Noise: a law, its scales, and the bound that they rest on. One object describes one joint release."""
+"""Noise: a law, its scales, and the bound that they rest on; and standard draws, which cells that ask the same query share."""
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Gdp, LedgerEntry, Pure, Zcdp
+from dpbench.base.random_streams import stream
 
 Array = np.ndarray
+
+MAX_CACHED_NUMBERS = 4_000_000
+"""The standard draws that are cached for the next mechanism or ε, in numbers."""
 
 
 class Law(ABC):
@@ -165,3 +170,37 @@ def _equal_scales(law: Law, sensitivity: float, bound: float, proof: str) -> Noi
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"A {law.name} noise's {what} must be finite and positive. Got {value} instead.")
     return Noise(law, np.array([sensitivity / bound]), bound, proof)
+
+
+class Draws:
+    """Standard draws: noise of scale 1 by name, so that cells that ask the same query of the same run get the same noise.
+
+    The names are (seed, data, repeat, fold, query, call), and all cells of a work unit share the draws.
+    """
+
+    def __init__(self, seed: int, identity: str, runs: Sequence[tuple[int, int]]) -> None:
+        self.seed = seed
+        self.identity = identity
+        self.runs = tuple(runs)
+        self._cache: dict[tuple[str, int, str, int], Array] = {}
+        self._cached_numbers = 0
+
+    def generator(self, run: int, query: str, call: int, *block: int) -> np.random.Generator:
+        """Return the stream of one run for one call, or for one block of a histogram's bins."""
+        repeat, fold = self.runs[run]
+        return stream(self.seed, self.identity, "noise", repeat, fold, query, call, *block)
+
+    def standard(self, law: Law, query: str, call: int, size: int) -> Array:
+        """Return (runs, size) standard draws of a law."""
+        key = (query, call, law.name, size)
+        if key in self._cache:
+            return self._cache[key]
+        drawn = np.stack([law.standard(self.generator(run, query, call), size) for run in range(len(self.runs))])
+        if self._cached_numbers + drawn.size <= MAX_CACHED_NUMBERS:
+            self._cache[key] = drawn
+            self._cached_numbers += drawn.size
+        return drawn
+
+    def for_run(self, run: int) -> "Draws":
+        """Return the same streams for a single run."""
+        return Draws(self.seed, self.identity, self.runs[run : run + 1])

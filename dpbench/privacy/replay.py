@@ -15,10 +15,9 @@ from dpbench.accounting.costs import LedgerEntry
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Accept, Answer, Call, Curator, Draw
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Noise
+from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import Query
-from dpbench.privacy.standard_draws import Draws
 
 ROUNDING = 1e-9
 """Relative slack for the rounding of exact answers and bounds."""

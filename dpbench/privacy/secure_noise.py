@@ -30,9 +30,8 @@ from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Noise
+from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.query import Query
-from dpbench.privacy.standard_draws import Draws
 from dpbench.records.leaks import Leak
 
 INSTALL = "pip install 'dp-regression-bench[secure]' (opendp)"

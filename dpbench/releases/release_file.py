@@ -18,7 +18,7 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import build
 
 FORMAT = "dpbench release 1"

@@ -23,8 +23,7 @@ from dpbench.audit.wording import describe_geometry
 from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import laplace
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws, laplace
 
 
 @pytest.fixture

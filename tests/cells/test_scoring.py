@@ -14,7 +14,7 @@ from dpbench.contracts.fit import Fit
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import registry
 
 

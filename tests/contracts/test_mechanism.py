@@ -17,9 +17,8 @@ from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Overspent
-from dpbench.privacy.noise import geometric, laplace
+from dpbench.privacy.noise import Draws, geometric, laplace
 from dpbench.privacy.queries.histogram import Histogram
-from dpbench.privacy.standard_draws import Draws
 
 BUDGET = Budget(0.9, 1e-6, "pure")
 

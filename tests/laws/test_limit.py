@@ -15,7 +15,7 @@ from dpbench.data.splits import Splits
 from dpbench.data.table import Table
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 
 FM = [
     ("fm", {"convention": convention, "sensitivity": sensitivity, "repair": repair})

@@ -16,8 +16,7 @@ from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Ledger, Overspent, merge
-from dpbench.privacy.noise import concentrated, gaussian, laplace
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws, concentrated, gaussian, laplace
 from dpbench.records.leaks import Leak
 
 PROVEN: list[tuple[str, dict[str, Any]]] = [

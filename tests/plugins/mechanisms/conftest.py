@@ -19,8 +19,8 @@ from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
+from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import ReplayCurator
-from dpbench.privacy.standard_draws import Draws
 from dpbench.records.cell_tags import Provenance
 
 

@@ -20,7 +20,7 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale, truncate
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 
 FALSE_ALARM_RATE = 1e-6
 SOUND = [{"distribution": distribution} for distribution in ("gaussian", "laplace")]

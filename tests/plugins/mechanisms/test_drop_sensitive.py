@@ -15,7 +15,7 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Table
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import registry
 
 BASES = [name for name in registry().names("mechanism") if name not in ("drop_sensitive", "dpc")]

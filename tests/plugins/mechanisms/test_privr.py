@@ -14,8 +14,8 @@ from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Draws
 from dpbench.privacy.queries.quadratic import Quadratic
-from dpbench.privacy.standard_draws import Draws
 
 FALSE_ALARM = 1e-6
 

@@ -9,7 +9,7 @@ from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import registry
 
 BUDGET = Budget(1.0, 1e-6, "pure")

@@ -14,7 +14,7 @@ from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 
 MODELS = ["ridge", "lasso", "elastic_net"]
 PENALTIES = 10.0 ** np.arange(-6, 0.1, 0.5)

@@ -14,7 +14,7 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.standard_draws import Draws
+from dpbench.privacy.noise import Draws
 
 Make = Callable[..., Any]
 

@@ -9,9 +9,8 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Laplace, Noise
+from dpbench.privacy.noise import Draws, Laplace, Noise
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
-from dpbench.privacy.standard_draws import Draws
 
 
 def test_a_query_s_exact_answer_is_the_sum_of_its_contributions(make, table) -> None:
