@@ -60,6 +60,8 @@ class Name:
     text: str
     meaning: str
     unit: str = ""
+    label: str = ""
+    """What it is called on an axis, if not by its name."""
 
 
 @cache
@@ -68,4 +70,4 @@ def declared(section: str) -> tuple[Name, ...]:
     import yaml
 
     sections = yaml.safe_load(files("dpbench.records").joinpath("names.yaml").read_text(encoding="utf-8"))
-    return tuple(Name(entry["name"], entry["meaning"], entry.get("unit", "")) for entry in sections[section])
+    return tuple(Name(entry.pop("name"), **entry) for entry in sections[section])

@@ -3,23 +3,10 @@
 from collections.abc import Iterable
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.names import declared
 from dpbench.records.sweep_record import SweepRecord
 
-LABELS = {
-    "epsilon": "ε",
-    "delta": "δ",
-    "dataset.attributes": "dimensions",
-    "dataset.sample_n": "rows",
-    "dataset.sample_rate": "share of the rows used",
-    "privacy/epsilon_budget": "ε handed to the mechanism",
-    "privacy/epsilon_accounted": "ε accounted",
-    "privacy/epsilon_audited": "ε proven by the audit",
-    "attack/cap": "cap of the guarantee",
-    "health/not_positive_definite": "not positive definite",
-    "health/not_finite": "no finite weights",
-    "time/fit_seconds": "seconds for one fit",
-    "time/cell_seconds": "seconds for all runs",
-}
+OPTION_LABELS = {"dataset.attributes": "dimensions", "dataset.sample_n": "rows", "dataset.sample_rate": "share of the rows used"}
 REFERENCES = {"no_privacy": "non-private fit", "mean_predictor": "mean predictor"}
 COMPONENTS = ("mechanism", "model", "dataset")
 VALUES_NEEDING_A_NAME = ("true", "false", "none", "null", "inf", "nan")
@@ -36,7 +23,8 @@ def label_of(name: str, sweep: SweepRecord | None = None) -> str:
         return f"{label_of(name.replace('excess_', ''), sweep)}, minus the non-private fit's"
     plain = name.rpartition("/")[2].rpartition(".")[2].replace("_", " ")
     text = sweep.option_help.get(name, "") if sweep else ""
-    return LABELS.get(name) or (f"{plain}: {text}" if 0 < len(text) < MAX_HELP_LENGTH else plain)
+    labels = OPTION_LABELS | {one.text: one.label for one in (*declared("cell_parameters"), *declared("cell_metrics"))}
+    return labels.get(name) or (f"{plain}: {text}" if 0 < len(text) < MAX_HELP_LENGTH else plain)
 
 
 def reference(name: str) -> str:
@@ -52,7 +40,7 @@ def setting(key: str, value: str) -> str:
     """Return a parameter with its value; a component is its name alone."""
     if key in COMPONENTS:
         return value
-    return f"{LABELS[key]} = {value}" if key in ("epsilon", "delta") else f"{key.rpartition('.')[2]}={value}"
+    return f"{label_of(key)} = {value}" if key in ("epsilon", "delta") else f"{key.rpartition('.')[2]}={value}"
 
 
 def problem_title(cell: CellRecord, keys: Iterable[str]) -> str:
