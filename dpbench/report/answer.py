@@ -33,9 +33,8 @@ def _best(level: Level) -> str:
     ranked = [place.cell for place in level.ranked]
     if not ranked:
         return "no run gave a finite error"
-    if level.contest is None:
+    if (contest := level.contest) is None:
         return _only_cell(ranked[0], len(level.private))
-    contest = level.contest
     best, lowest = contest.best, ranked[0]
     if best.error() == lowest.error():
         text = f"{label(best)} has the lowest median {best.primary}, {best.error():.4g}"
@@ -47,12 +46,11 @@ def _best(level: Level) -> str:
 
 
 def _only_cell(cell: CellRecord, cells: int) -> str:
-    name = f"utility/{cell.primary}"
     only = "the only ranked cell" + (" with a finite error" if cells > 1 else "")
     text = f"{label(cell)} is {only}, with a median {cell.primary} of {cell.error():.4g}"
     low, high = cell.error("ci_low"), cell.error("ci_high")
     if low is not None and high is not None and low > 0:  # with few repeats an interval may reach where no error can lie
-        text += f" (mean {cell.metric(name, 'mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
+        text += f" (mean {cell.error('mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
     return text + _mean_predictor_warning(cell)
 
 
@@ -77,11 +75,9 @@ def _compared(contest: Contest) -> list[str]:
         more = f", and lower than {plural(len(lower) - 1, 'other')}" if len(lower) > 1 else ""
         parts.append(f"repeat by repeat lower than {label(lower[0].second)}'s by {_difference(lower[0], holm)}{more}")
     parts += [f"but repeat by repeat {label(one.second)}'s is lower, by {_difference(one, holm)}" for one in higher]
-    dropped = max((comparison.dropped for comparison in contest.comparisons), default=0)
-    if dropped:
+    if dropped := max((comparison.dropped for comparison in contest.comparisons), default=0):
         parts.append(f"up to {dropped} runs of a pair are left out, where one of the two has no finite error")
-    if contest.unpaired:
-        second = contest.unpaired[0]
+    for second in contest.unpaired[:1]:
         parts.append(f"{label(second)} follows with {second.error():.4g}{_unpaired_intervals(contest.best, second)}")
     return parts
 
@@ -162,8 +158,7 @@ def _losses(levels: Sequence[Level]) -> str:
     """Return how much the best private cell loses of what the features can tell, at the smallest and the largest ε."""
     losses: dict[float, list[float]] = {}
     for level in levels:
-        lost = level.ranked[0].lost
-        if lost is not None:
+        if (lost := level.ranked[0].lost) is not None:
             losses.setdefault(level.accounted, []).append(lost)
     if not losses:
         return "No reference is recorded."

@@ -54,13 +54,12 @@ def standing_sentence(cells: Sequence[CellRecord]) -> str:
 
 def _sound_meaning(cells: Iterable[CellRecord]) -> str:
     """Return what a proof promises: by ε alone if the price was pure, else by ε at a δ."""
-    pure = {cell.metrics.get("privacy/delta", 0.0) == 0 for cell in cells}
     promises = {
         (True,): ("its ε", PURE_PROMISE),
         (False,): ("its ε at its δ", DELTA_PROMISE),
         (False, True): ("its ε at its δ", f"{PURE_PROMISE} if its δ is 0; otherwise {DELTA_PROMISE}"),
     }
-    covered, promise = promises[tuple(sorted(pure))]
+    covered, promise = promises[tuple(sorted({cell.metrics.get("privacy/delta", 0.0) == 0 for cell in cells}))]
     return (
         f"Everything that a fit released is covered by {covered}, with a proof that the ledger names: if one row had other "
         f"values, {promise}. A proof is its author's word; `python -m dpbench audit` tries it."

@@ -128,6 +128,5 @@ def _code(text: str) -> Any:
     """Return a sentence as HTML, with what is between backticks as code."""
     from markupsafe import Markup, escape
 
-    parts = text.split("`")
-    marked = [Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)]
+    marked = [Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(text.split("`"))]
     return Markup("").join(marked)

@@ -133,11 +133,11 @@ def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
     places = []
     for rank, cell in enumerate(ranked, 1):
         best = contest is not None and cell is contest.best
-        known_rank = rank if cell.error() is not None else None
+        known_rank = None if cell.error() is None else rank
         places.append(Place(cell, (cell.params["epsilon"],), known_rank, comparisons.get(id(cell)), best))
     # cells that differ by the requested ε alone share a place
-    others = group_by((cell for cell in ordered if not cell.ranked), _numbers)
-    places += [Place(same[0], tuple(cell.params["epsilon"] for cell in same)) for same in others.values()]
+    for same in group_by((cell for cell in ordered if not cell.ranked), _numbers).values():
+        places.append(Place(same[0], tuple(cell.params["epsilon"] for cell in same)))
     return Level(accounted, tuple(places), contest)
 
 

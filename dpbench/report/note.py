@@ -31,8 +31,7 @@ def note(summary: SweepSummary, figure: str | None) -> str:
 
 
 def _table(summary: SweepSummary) -> str:
-    keys = ["model", "dataset"]
-    keys += [key for key in distinguishing_params(summary.done) if not key.startswith("mechanism.")]
+    keys = ["model", "dataset", *(key for key in distinguishing_params(summary.done) if not key.startswith("mechanism."))]
     header = ["mechanism", *keys, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
     rows = []
     for cell in summary.done:

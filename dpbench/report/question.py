@@ -21,12 +21,11 @@ def question(sweep: SweepRecord) -> list[str]:
         text = f"Which of {listed(private)} has the lowest error {at}"
     else:
         text = f"How large is the error of {listed(private or public)} {at}"
-    models = listed(cell.params["model"] for cell in cells)
     datasets = listed(_dataset(*group) for group in group_by(cells, lambda cell: cell.params["dataset"]).items())
     others = f" For comparison, not private: {listed(public)}." if private and public else ""
     measures = listed(with_unit(cell.primary, sweep) for cell in cells)
     return [
-        f"{text}, fitting {models} on {datasets}?{others}",
+        f"{text}, fitting {listed(cell.params['model'] for cell in cells)} on {datasets}?{others}",
         _results(sweep, cells),
         f"Cells are ordered by the median of {measures} over the runs: the smaller, the better.",
     ]

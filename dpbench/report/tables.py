@@ -58,8 +58,10 @@ def comparisons(boards: Sequence[Board]) -> TextTable:
         for place in board.places:
             if result := place.comparison:
                 names = (place.cell.primary, place.accounted, label(result.first), label(result.second), result.repeats)
-                shift = (result.shift, _finite(result.low), _finite(result.high), result.corrected)
+                # with too few repeats an interval has no ends
+                ends = (end if math.isfinite(end) else None for end in (result.low, result.high))
                 more = result.more_repeats if result.repeats >= result.min_repeats else None
+                shift = (result.shift, *ends, result.corrected)
                 rows.append((*_problem(board), *names, *shift, "yes" if result.separated else "no", result.min_repeats, more))
     return TextTable("comparisons", "How much worse than the best at the same accounted epsilon", header, rows)
 
@@ -70,11 +72,6 @@ def _problem(board: Board) -> tuple[str, ...]:
 
 def _data(cells: Iterable[CellRecord]) -> str:
     return " and ".join(sorted({"synthetic" if cell.synthetic else "real" for cell in cells}))
-
-
-def _finite(value: float) -> float | None:
-    """Return None for an end of an interval from too few repeats."""
-    return value if math.isfinite(value) else None
 
 
 def ledger(cells: Sequence[CellRecord]) -> TextTable:
@@ -155,16 +152,14 @@ def is_control(metric: str) -> bool:
 def health(cells: Sequence[CellRecord]) -> TextTable:
     """Return the range of each health metric over a mechanism's cells, where it is not zero."""
     rows = []
-    owners = group_by(cells, lambda cell: (cell.params["mechanism"], cell.params["model"], _data([cell])))
-    for names, group in owners.items():
+    for names, group in group_by(cells, lambda cell: (cell.params["mechanism"], cell.params["model"], _data([cell]))).items():
         for name in dict.fromkeys(name for cell in group for name in cell.metrics if name.startswith("health/")):
             values = [cell.metrics[name] for cell in group if name in cell.metrics]
             if any(values):
                 counts = (sum(value != 0 for value in values), len(values))
                 rows.append((*names, name.removeprefix("health/"), min(values), max(values), *counts))
     header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
-    title = "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on"
-    return TextTable("health", title, header, rows)
+    return TextTable("health", "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on", header, rows)
 
 
 def failures(cells: Sequence[CellRecord]) -> TextTable:

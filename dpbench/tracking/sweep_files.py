@@ -38,10 +38,8 @@ def read_sweep(store: Store, name: str | None = None) -> SweepRecord:
         preset = run.data.tags.get(PRESET)
         names.append(preset or run.info.run_id)
         is_prefix = name is not None and len(name) >= MIN_RUN_ID_LENGTH and run.info.run_id.startswith(name)
-        if name in (None, preset) or is_prefix:
-            sweep = _read(store, run)
-            if sweep is not None:
-                return sweep
+        if (name in (None, preset) or is_prefix) and (sweep := _read(store, run)) is not None:
+            return sweep
     known = list(dict.fromkeys(names))
     missing = f"no finished sweep {name!r}" if name else "no finished sweep"
     too_short = name is not None and len(name) < MIN_RUN_ID_LENGTH

@@ -106,12 +106,11 @@ def _start(uri: str, port: int, folder: Path, log: Path) -> subprocess.Popen[byt
 
 
 def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    opener = build_opener(ProxyHandler({}))
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         # The log names the address once our server listens. An answer alone may come from another server that took the port.
         if address in log.read_text(errors="replace"):
-            with suppress(OSError), opener.open(f"{address}/health", timeout=2):
+            with suppress(OSError), build_opener(ProxyHandler({})).open(f"{address}/health", timeout=2):
                 return
         time.sleep(0.1)
     last_line = log.read_text(errors="replace").strip().rpartition("\n")[2]

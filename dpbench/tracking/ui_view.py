@@ -12,7 +12,6 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -114,17 +113,16 @@ def _state(cells: Sequence["Run"]) -> dict[str, Any]:
             if name.startswith("utility/") and f"{name}_median" in record.metrics:
                 params_of.setdefault(name, []).append(record.params)
     scores = list(params_of) or [DEFAULT_SCORE]  # that of the newest cell first
-    charts = [_charts(f"{score}_median", _varied(params, params_of.get(score, []))) for score in scores]
+    charts = [chart for score in scores for chart in _charts(f"{score}_median", _varied(params, params_of.get(score, [])))]
     columns = _columns(scores, params, attacked)
-    fixed = yaml.safe_load(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8"))
     return {
-        **fixed,
+        **yaml.safe_load(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8")),
         "searchFilter": ALL_CELLS,
         "orderByKey": f"metrics.`{scores[0]}_median`",
         "selectedColumns": list(columns),
         "columnOrder": [*_COLUMN_WIDTHS, *columns, "duration"],
         "columnWidths": {**_COLUMN_WIDTHS, **columns},
-        "compareRunCharts": list(chain.from_iterable(charts)),
+        "compareRunCharts": charts,
     }
 
 

@@ -150,10 +150,8 @@ def attack_figure(data: FigureData) -> CaptionedFigure | None:
     attacked = [cell for cell in data.cells if any(f"{name}_mean" in cell.metrics for name in ATTACKS)]
     controls = dict.fromkeys(name for cell in attacked for name in cell.metrics if name.startswith("attack/control/"))
     references = tuple(name.removesuffix("_mean") for name in controls if name.endswith("/advantage_mean"))
-    keys = ("attack", *(key for key in varying(attacked) if key.startswith("attack.")))
-    along = label_of(data.spec.x)
-    annotated, panels = data.spec.x, []
-    keys = tuple(dict.fromkeys((*data.spec.panels, *keys)))
+    along, annotated, panels = label_of(data.spec.x), data.spec.x, []
+    keys = tuple(dict.fromkeys((*data.spec.panels, "attack", *(key for key in varying(attacked) if key.startswith("attack.")))))
     data = data.showing(y=ATTACKS, statistic="mean", band="confidence", log=(), references=references, panels=keys)
     for primary, cells in group_by(attacked, lambda cell: cell.primary).items():
         data = data.showing(x=f"utility/{primary}")
@@ -184,8 +182,7 @@ def time_figure(data: FigureData) -> CaptionedFigure | None:
         f"The median error with 20-80 % bars over the {runs_text(timed)} of each cell against the time of one fit on one thread, "
         f"with {along} next to the points."
     )
-    panels = data.panels(timed)
-    return _lines_figure(data, "time_vs_error", "Error against time", text, panels, annotated=annotated, joined=False)
+    return _lines_figure(data, "time_vs_error", "Error against time", text, data.panels(timed), annotated=annotated, joined=False)
 
 
 def health_figure(data: FigureData) -> CaptionedFigure | None:

@@ -34,8 +34,7 @@ def draw_boxes(data: FigureData, title: str) -> Figure | None:
     width = max(3.1, min(5.2, 0.16 * max(map(len, chosen), default=0) + 1.0))
     figure, grid = style.sheet(len(panels), alone=(max(4.6, width), 3.0), among=(width, 2.6))
     handles: dict[str, Artist] = {}
-    drawn = zip(grid, panels, chosen, strict=True)
-    counts = [_draw_panel(data, axes, panel, cells, handles) for axes, panel, cells in drawn]
+    counts = [_draw_panel(data, axes, panel, cells, handles) for axes, panel, cells in zip(grid, panels, chosen, strict=True)]
     boxes, cut = (sum(count[which] for count in counts) for which in (0, 1))
     if not boxes:
         return None
@@ -72,8 +71,7 @@ def _draw_panel(
         look, shift = data.styles[name], (index - (len(curves) - 1) / 2) * step
         for ranked in (True, False):
             runs = {id(cell): _finite_runs(cell, panel.metric) for cell in members if cell.ranked is ranked}
-            full = [cell for cell in members if len(runs.get(id(cell), ()))]
-            if full:
+            if full := [cell for cell in members if len(runs.get(id(cell), ()))]:
                 stats = [boxplot_stats(runs[id(cell)])[0] for cell in full]
                 centres = [group[position(cell, data.spec.x)] + shift for cell in full]
                 _draw_boxes(axes, stats, centres, step * 0.8, look, hollow=not ranked)
@@ -152,8 +150,7 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
             handles.setdefault(text, look.handle(text, hollow=not cell.ranked, line=line))
         axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
-        name = names[id(cells[0])]
-        style.name_panel(axes, problem_title(cells[0], data.spec.panels), data.label(name))
+        style.name_panel(axes, problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])]))
     handles["guessing"] = Line2D([], [], label="guessing", **guessing)
     band = f"Bands: {BANDS['quantiles']}." if data.spec.band == "quantiles" else ""
     return style.finish(figure, legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))

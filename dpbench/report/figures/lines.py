@@ -171,5 +171,4 @@ def _annotate(axes: Axes, curves: Sequence[Sequence[Point]], at: Mapping[Positio
             if wanted and free and (few or index in (0, len(curve) - 1)):
                 taken.append((across, up))
                 offset, side = ((-4, 4), "right") if across > 0.9 else ((4, 4), "left")
-                text = point.cell.params.get(key, "")
-                style.annotate(axes, text, (at[point.x], point.y), offset, ha=side, color=style.GREY)
+                style.annotate(axes, point.cell.params.get(key, ""), (at[point.x], point.y), offset, ha=side, color=style.GREY)
