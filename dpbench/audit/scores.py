@@ -67,8 +67,7 @@ def append_learned_rule(scores: Scores) -> Scores:
     centre = np.median(known, axis=0)
     spread = np.median(np.abs(known - centre), axis=0)
     squashed = np.tanh(np.clip((values - centre) / (2 * np.where(spread > 0, spread, 1.0)), -30, 30))
-    constant = np.ones((*values.shape[:2], 1))
-    features = np.concatenate([constant, squashed, np.square(squashed), np.sign(values)], axis=2)
+    features = np.concatenate([np.ones((*values.shape[:2], 1)), squashed, np.square(squashed), np.sign(values)], axis=2)
     rule = _logistic_coefficients(features[:, :half].reshape(2 * half, -1), np.repeat([0.0, 1.0], half))
     return Scores(values, scores.names).append(features @ rule, "learned rule")
 

@@ -21,8 +21,7 @@ def describe_audit(audit: Audit) -> Iterator[str]:
         draws = sum(test.draws for test in tests)
         yield f"  noise    {draws:,} draws of {laws} noise: least p = {worst.p_value:.2g} ({worst.test})"
     for level, weights in (("answers", False), ("release", True)):
-        bounds = [bound for bound in audit.lower_bounds if (bound.output == "weights") == weights]
-        if bounds:
+        if bounds := [bound for bound in audit.lower_bounds if (bound.output == "weights") == weights]:
             yield f"  {level}  {_describe_largest(bounds)}"
     yield from (f"  VIOLATION  {violation}" for violation in audit.violations)
 

@@ -158,8 +158,7 @@ class BinCounts:
 
     def minus(self, other: BinCounts, binning: Binning) -> BinCounts:
         """Subtract another sparse histogram's numbers, bin by bin."""
-        index = np.concatenate([self.index, other.index])
-        return binning.count(index, np.concatenate([self.counts, -other.counts]))
+        return binning.count(np.concatenate([self.index, other.index]), np.concatenate([self.counts, -other.counts]))
 
 
 def spell_count(number: int) -> str:
@@ -185,14 +184,12 @@ class BinAxis:
 
 def _equal_bins(column: int, size: int) -> BinAxis:
     """Return equal bins of [-1, 1]; the upper end belongs to the last."""
-    centres = (2 * np.arange(size) + 1) / size - 1
-    return _numeric_bins(column, centres, lambda values: np.floor((values + 1) * (size / 2)))
+    return _numeric_bins(column, (2 * np.arange(size) + 1) / size - 1, lambda values: np.floor((values + 1) * (size / 2)))
 
 
 def _level_bins(column: int, low: float, size: int) -> BinAxis:
     """Return a bin for each of ``size`` equally spaced values from ``low`` to 1."""
-    bins_per_unit = (size - 1) / (1 - low)
-    return _numeric_bins(column, np.linspace(low, 1, size), lambda values: np.rint((values - low) * bins_per_unit))
+    return _numeric_bins(column, np.linspace(low, 1, size), lambda values: np.rint((values - low) * ((size - 1) / (1 - low))))
 
 
 def _numeric_bins(column: int, centres: np.ndarray, position: Callable[[np.ndarray], np.ndarray]) -> BinAxis:

@@ -77,8 +77,7 @@ class Block:
         sums = []
         for repeat in self.repeats:
             rows, labels = self.rows(repeat), self.labels(repeat)
-            parts = (rows.take(np.flatnonzero(labels == part)) for part in range(self.parts))
-            sums.append([sum_contributions(query, part, 0) for part in parts])
+            sums.append([sum_contributions(query, rows.take(np.flatnonzero(labels == part)), 0) for part in range(self.parts)])
         return np.array(sums)
 
     def bins(self, binning: Binning, repeat: int) -> np.ndarray:

@@ -71,11 +71,10 @@ class Geometry:
         """Return the geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
         remaining = self.columns_without(attributes)
         new_index = {old: new for new, old in enumerate(remaining)}
-        groups = (tuple(new_index[index] for index in group if index in new_index) for group in self.groups)
         return replace(
             self,
             columns=tuple(self.columns[index] for index in remaining),
-            groups=tuple(filter(None, groups)),
+            groups=tuple(filter(None, (tuple(new_index[old] for old in group if old in new_index) for group in self.groups))),
             attributes=tuple(self._owners[index] for index in remaining),
             levels=tuple(self.levels[index] for index in remaining) if self.levels else (),
             sensitive=tuple(name for name in self.sensitive if name not in attributes),

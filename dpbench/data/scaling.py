@@ -72,8 +72,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         z[:, -1] = _boxed(table.response, low, high, one_hot=False)
         half_range, clipped = (high - low) / 2, float(((table.response < low) | (table.response > high)).mean())
     elif table.threshold is None:
-        name = table.target.name
-        raise Refused(f"The target {name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
+        raise Refused(f"The target {table.target.name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
     else:
         z[:, -1] = table.response > table.threshold
     truncate(z[:, -1], bits)
@@ -118,8 +117,8 @@ def _map_features(table: Table, scaling: Scaling, intercept: bool, out: np.ndarr
         out[:, index] = _boxed(table.features[:, index], column.low, column.high, column.group is not None)
     if scaling == "box":
         return 1.0
-    numeric = sum(column.group is None for column in table.columns)
-    norm = math.sqrt(numeric + len(_groups(table)) + intercept)  # x <- box(x) / sqrt(D); one 1 in each one-hot group
+    # x <- box(x) / sqrt(D); one 1 in each one-hot group
+    norm = math.sqrt(sum(column.group is None for column in table.columns) + len(_groups(table)) + intercept)
     out /= norm
     return 1 / norm
 

@@ -53,9 +53,7 @@ class Splits:
 
     def describe(self) -> str:
         """Return the splits in a few words, such as "50 x 5-fold"."""
-        if self.scheme == "kfold":
-            return f"{self.repeats} x {self.folds}-fold"
-        return f"{self.repeats} x hold-out {self.test_fraction:g}"
+        return f"{self.repeats} x " + (f"{self.folds}-fold" if self.scheme == "kfold" else f"hold-out {self.test_fraction:g}")
 
     def sizes(self, rows: int) -> np.ndarray:
         """Return the number of rows that each part gets out of the sampled ones: public, because n is."""

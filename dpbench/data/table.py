@@ -92,17 +92,12 @@ class Table:
         if rows < 2 or not features:
             raise Refused(f"A table needs at least 2 rows and 1 feature. Got {rows} rows, {features} features.")
         check_known("attribute", self.sensitive, self.attributes)
-        bad = int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum())
-        if bad:
+        if bad := int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum()):
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
-        self._check_groups()
-
-    def _check_groups(self) -> None:
-        """Refuse rows that hold more than a single 1 in a one-hot group: sensitivities count on it."""
+        # sensitivities count on at most a single 1 per row in each one-hot group
         for group in dict.fromkeys(column.group for column in self.columns if column.group is not None):
             members = self.features[:, [column.group == group for column in self.columns]]
-            bad = int((~np.isin(members, (0, 1)).all(axis=1) | (members.sum(axis=1) > 1)).sum())
-            if bad:
+            if bad := int((~np.isin(members, (0, 1)).all(axis=1) | (members.sum(axis=1) > 1)).sum()):
                 raise Refused(f"One-hot columns hold 0 or 1, at most one 1 per row. Got {bad} rows of {group!r} that do not.")
 
     @property
