@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from dpbench.accounting import privacy_loss
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.options import check_options, option
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.data.splits import Splits
 from dpbench.privacy import secure_noise
 from dpbench.registry.lookup import build

@@ -1,5 +1,6 @@
 """The page that ``python -m dpbench --help`` shows. Its names and defaults are read from where they are defined."""
 
+import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -9,7 +10,7 @@ from pathlib import Path
 from dpbench.base.options import Option, options_of
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Settings
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.data.splits import Splits
 from dpbench.experiments.presets import HYDRA_CONFIGS, default_choices, preset_configs
 from dpbench.registry.lookup import registry
@@ -60,10 +61,8 @@ def _of(owner: type, prefix: str) -> list[tuple[str, tuple[str, str]]]:
 
 
 def _default_text(opt: Option) -> str:
-    if opt.default is None:
-        return "null"
-    if isinstance(opt.default, bool):
-        return str(opt.default).lower()
+    if opt.default is None or isinstance(opt.default, bool):
+        return json.dumps(opt.default)
     if isinstance(opt.default, float):
         return f"{opt.default:g}"
     return str(list(opt.default) if isinstance(opt.default, tuple) else opt.default)

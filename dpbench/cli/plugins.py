@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbench.base.options import options_of
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import registry
 

@@ -1,4 +1,4 @@
-"""The hooks of dpbench, and the marker that a plugin's functions carry.
+"""The hooks of dpbench, the marker that a plugin's functions carry, and the kinds of what they return.
 
 A plugin is a module with one or more of these functions. Each returns a list: component *classes*, or metrics or papers as
 objects::
@@ -17,8 +17,10 @@ The distribution's metadata announces the module, in the entry-point group ``dpb
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -64,3 +66,26 @@ def dpbench_papers() -> Iterable[Paper]:  # type: ignore[empty-body]
 @hookspec
 def dpbench_metrics() -> Iterable[Metric]:  # type: ignore[empty-body]
     """Return the metrics of this plugin (:class:`dpbench.contracts.metric.Metric`): objects, not classes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of offer. Its name says which hook returns it, and which class in which module of this room is its contract."""
+
+    name: str
+
+    @property
+    def hook(self) -> str:
+        """The function of a plugin that returns the offers, as in ``dpbench_models``."""
+        return f"dpbench_{self.name}s"
+
+    def load(self) -> Any:
+        """Import the contract and return its class: what an offer must be derived from, or be an instance of."""
+        return getattr(importlib.import_module(f"dpbench.contracts.{self.name}"), self.name.capitalize())
+
+
+KINDS = {name: Kind(name) for name in ("mechanism", "model", "dataset", "attack")}
+"""The kinds of components: each is a group on the command line."""
+
+OFFERS = {**KINDS, "metric": Kind("metric"), "paper": Kind("paper")}
+"""Everything that a plugin can offer: component classes, and metrics and papers as objects."""

@@ -16,7 +16,7 @@ import yaml
 
 from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import options_of
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.paper import Paper
 from dpbench.data.splits import Splits
 from dpbench.records.preset import Preset
@@ -53,9 +53,8 @@ class Experiment:
 
     def facts(self) -> dict[str, Any]:
         """Return everything about it as plain data."""
-        about = {key: getattr(self.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
-        counts = {"cells": self.cells, "runs": self.runs}
-        return {"name": self.name, **about, **counts, "grid": dict(self.grid), "command": command_of(self.name)}
+        facts = {"name": self.name} | {key: getattr(self.preset, key, None) for key in ("title", "shows", "chosen", "minutes")}
+        return facts | {"cells": self.cells, "runs": self.runs, "grid": dict(self.grid), "command": command_of(self.name)}
 
 
 def experiments(folder: str | None = None) -> dict[str, Experiment]:
@@ -93,8 +92,8 @@ def papers() -> list[Paper]:
 
 def preset_configs() -> dict[str, dict[str, Any]]:
     """Return the configuration of every preset by its name; papers that cannot be read are left out."""
-    usable = [paper for paper in papers() if not fault_in(read_presets, paper)]
-    return {name: config for paper in usable for name, config in read_presets(paper).items()}
+    usable = (read_presets(paper) for paper in papers() if not fault_in(read_presets, paper))
+    return {name: config for presets in usable for name, config in presets.items()}
 
 
 def broken_papers() -> dict[str, str]:
@@ -157,8 +156,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise Refused(f"The file {path.name} is not YAML: {' '.join(str(error).split())}.") from None
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise Refused(f"The file {str(path)!r} cannot be read: {reason}.") from None
+        raise Refused(f"The file {str(path)!r} cannot be read: {getattr(error, 'strerror', 'it is not UTF-8 text')}.") from None
     if not isinstance(content, dict):
         raise Refused(f"The file {path.name} must be a mapping of keys to values. Got {type(content).__name__} instead.")
     return content

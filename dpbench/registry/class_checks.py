@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from dpbench.base.errors import Refused, check_spelling
 from dpbench.base.options import options_of
-from dpbench.contracts.kinds import KINDS, OFFERS
+from dpbench.contracts.hooks import KINDS, OFFERS
 
 SCALAR_TYPES = (float, int, bool, str, NoneType, Any)
 
@@ -33,8 +33,7 @@ def _check_declaration(cls: type[Any]) -> None:
     check_spelling(cls.__name__, getattr(cls, "name", None))
     if not docstring or docstring.startswith(f"{cls.__name__}("):  # dataclasses write the signature if there is no docstring
         raise Refused(f"The class {cls.__name__} must have a docstring: its first line is what listings show.")
-    abstract = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]
-    if abstract:
+    if abstract := [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]:
         raise Refused(f"The class {cls.__name__} must define {', '.join(abstract)}.")
     if not isinstance(guarantee := getattr(cls, "guarantee", ""), str):
         raise Refused(f"The guarantee of {cls.__name__} must be a short text. Got {guarantee!r} instead.")

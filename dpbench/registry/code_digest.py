@@ -31,5 +31,4 @@ def _own_modules(name: str) -> Iterable[ModuleType]:
 
 @cache
 def _digest_of(files: tuple[str, ...]) -> str:
-    content = b"".join(Path(file).read_bytes() for file in files)
-    return hashlib.sha256(content).hexdigest()[:16]
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16]

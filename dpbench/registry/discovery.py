@@ -10,7 +10,6 @@ import pluggy
 
 from dpbench.base.errors import Refused, near_names
 from dpbench.contracts import hooks
-from dpbench.contracts.kinds import KINDS, OFFERS
 from dpbench.registry.class_checks import check_offer
 from dpbench.registry.plugin_sources import Plugin
 
@@ -30,16 +29,10 @@ class Registration:
     error: BaseException | None = field(default=None, compare=False, repr=False)
 
     @property
-    def distribution(self) -> str:
-        """The distribution that the plugin belongs to."""
-        return self.plugin.distribution
-
-    @property
     def complaint(self) -> str:
         """The sentence for a user who needs what cannot be used."""
-        if self.health == "conflict":
-            return self.reason
-        return f"The {self.kind} {self.name!r} of {self.plugin.origin} is broken: {self.reason}"
+        broken = f"The {self.kind} {self.name!r} of {self.plugin.origin} is broken: {self.reason}"
+        return self.reason if self.health == "conflict" else broken
 
 
 def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
@@ -58,11 +51,11 @@ def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
 
 
 def _registrations(plugin: Plugin, module: Any, manager: pluggy.PluginManager) -> Iterator[Registration]:
-    kinds = {kind.hook: name for name, kind in OFFERS.items()}
+    kinds = {kind.hook: name for name, kind in hooks.OFFERS.items()}
     reasons = [f"Its function {name} does not carry the marker @hookimpl." for name in _unmarked_hooks(module)]
     callers = manager.get_hookcallers(module) or []
-    unknown_hooks = [caller.name for caller in callers if caller.name not in kinds]
-    reasons += [f"There is no hook named {name!r}.{near_names(name, kinds)}" for name in unknown_hooks]
+    called = [caller.name for caller in callers]
+    reasons += [f"There is no hook named {name!r}.{near_names(name, kinds)}" for name in called if name not in kinds]
     if not callers and not reasons:
         reasons.append(f"It implements no hook.{near_names('', kinds)}")
     for reason in reasons:
@@ -79,8 +72,8 @@ def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Regist
         with redirect_stdout(sys.stderr):
             result = hook()
             if isinstance(result, type) or not isinstance(result, Iterable):
-                what = "classes" if kind in KINDS else f"{kind}s"
-                raise TypeError(f"{OFFERS[kind].hook} must return a list of {what}. Got {result!r} instead.")
+                what = "classes" if kind in hooks.KINDS else f"{kind}s"
+                raise TypeError(f"{hooks.OFFERS[kind].hook} must return a list of {what}. Got {result!r} instead.")
             offers = list(result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's function can raise anything
         yield _broken(plugin, kind, plugin.name, _one_line(error), error)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from dpbench.base.errors import Refused, check_known, unknown
-from dpbench.contracts.kinds import OFFERS
+from dpbench.contracts.hooks import OFFERS
 from dpbench.registry.discovery import Registration, discover
 from dpbench.registry.plugin_sources import find_plugins
 
@@ -78,7 +78,7 @@ def registry() -> Registry:
             if entry.health != "ok":
                 raise BrokenPlugin(f"The plugin {entry.plugin.name!r} of {entry.plugin.origin}: {entry.reason}") from entry.error
     kinds = [*OFFERS, "plugin"]
-    entries.sort(key=lambda entry: (kinds.index(entry.kind), entry.name, entry.distribution, entry.plugin.name))
+    entries.sort(key=lambda entry: (kinds.index(entry.kind), entry.name, entry.plugin.distribution, entry.plugin.name))
     return Registry(tuple(entries), tuple(plugin.short_name for plugin in disabled))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dpbench.base.options import options_of
 from dpbench.cells.cell import digest
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.records.metric_info import MetricInfo
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord

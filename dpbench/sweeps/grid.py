@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpbench.base.errors import Refused, unknown
 from dpbench.base.options import options_of
 from dpbench.cells.cell import Settings
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.experiments.presets import unknown_experiment
 from dpbench.registry.lookup import registry
 

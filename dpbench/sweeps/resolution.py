@@ -8,7 +8,7 @@ from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.data.splits import Splits
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry

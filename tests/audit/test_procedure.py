@@ -27,7 +27,7 @@ MAX_ALARMS = 13
 
 def test_none_of_our_mechanisms_is_left_out(cases) -> None:
     entries = registry().entries
-    ours = {entry.name for entry in entries if entry.kind == "mechanism" and entry.distribution == "dp-regression-bench"}
+    ours = {entry.name for entry in entries if entry.kind == "mechanism" and entry.plugin.distribution == "dp-regression-bench"}
     assert ours == {name for name, _ in cases.SOUND} | cases.CLAIMLESS
 
 

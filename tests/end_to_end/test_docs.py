@@ -81,7 +81,9 @@ def test_the_readme_names_every_component_that_ships(kind: str) -> None:
     """And docs/data.md has a row for every dataset."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What there is")[2].partition("\n## ")[0]
     named = set(re.findall(r"`(\w+)`", readme))
-    shipped = {entry.name for entry in registry().entries if entry.kind == kind and entry.distribution == "dp-regression-bench"}
+    shipped = {
+        entry.name for entry in registry().entries if entry.kind == kind and entry.plugin.distribution == "dp-regression-bench"
+    }
     assert shipped - named == set()
     rows = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "data.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert kind != "dataset" or rows == shipped

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpbench.contracts.component import Component
-from dpbench.contracts.kinds import KINDS, OFFERS, Kind
+from dpbench.contracts.hooks import KINDS, OFFERS, Kind
 from dpbench.registry import plugin_sources
 from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import registry
@@ -127,7 +127,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def entries() -> Callable[[str], list[Registration]]:
     """The entries of one distribution."""
-    return lambda distribution: [entry for entry in registry().entries if entry.distribution == distribution]
+    return lambda distribution: [entry for entry in registry().entries if entry.plugin.distribution == distribution]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 
 from dpbench.base.options import options_of
-from dpbench.contracts.kinds import KINDS
+from dpbench.contracts.hooks import KINDS
 from dpbench.experiments.presets import preset_configs
 from dpbench.registry.lookup import registry
 
@@ -25,9 +25,9 @@ def register() -> None:
     store = ConfigStore.instance()
     for entry in registry().entries:
         if entry.health == "ok" and entry.kind in KINDS:
-            values = {option.name: option.default for option in options_of(entry.offer)}
-            defaults = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-            store.store(group=entry.kind, name=entry.name, node={"name": entry.name, **defaults}, provider=entry.distribution)
+            values = {"name": entry.name} | {option.name: option.default for option in options_of(entry.offer)}
+            node = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+            store.store(group=entry.kind, name=entry.name, node=node, provider=entry.plugin.distribution)
     for name, config in preset_configs().items():
         group, _, figure = name.rpartition("/")
         store.store(group=f"experiment/{group}", name=figure, node=config, package="_global_", provider="dpbench")
