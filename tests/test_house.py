@@ -48,6 +48,7 @@ FOLDERS_ACROSS_MODULES = ("laws", "end_to_end", "browser", "scripts", "plugins/p
 FILES_ACROSS_MODULES = (
     *("plugins/test_datasets.py", "plugins/test_matrix.py", "plugins/test_models.py"),
     *("sweeps/test_bad_input.py", "sweeps/test_same_bits.py", "tracking/test_postgresql.py"),
+    "experiments/checks/test_every_check.py",
 )
 
 

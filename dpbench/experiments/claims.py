@@ -10,9 +10,9 @@ from typing import Any, Literal
 from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
-from dpbench.experiments.checks.catalog import CHECKS
+from dpbench.experiments.checks import comparisons, curve_shapes
 from dpbench.experiments.checks.cell_selection import Selection, select_cells
-from dpbench.experiments.checks.check import Check, Finding
+from dpbench.experiments.checks.check import Check, Finding, name_of
 from dpbench.experiments.presets import fault_in, papers, preset_configs, read_mapping, read_presets
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
@@ -21,6 +21,8 @@ NEWEST = ""
 """The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""
 State = Literal["holds", "holds in part", "does not hold", "not decided", "not run"]
 
+CHECKS: Mapping[str, type[Check]] = {name_of(check): check for check in (*comparisons.CHECKS, *curve_shapes.CHECKS)}
+"""The checks that a claim can name."""
 CHANGED_GRID = "not the preset's own grid"
 
 
@@ -104,8 +106,7 @@ class Verdict:
     @property
     def changed_grids(self) -> list[str]:
         """A phrase for each preset that was changed, with the overrides that changed it."""
-        several = len(self.claim.presets) > 1
-        return [f"{CHANGED_GRID}{f' ({name})' * several}: {words}" for name, words in self.changes.items()]
+        return [f"{CHANGED_GRID}{f' ({name})' * (len(self.claim.presets) > 1)}: {words}" for name, words in self.changes.items()]
 
     @property
     def datasets(self) -> list[str]:
@@ -186,9 +187,8 @@ def describe_gap(check: Check, rows: Sequence[CellRecord], at: Selection) -> str
 def _claims(paper: str, title: str, content: dict[str, Any]) -> list[Claim]:
     if not isinstance(content.get("claims"), list):
         raise Refused(f"The claims of {paper!r} must be a mapping with a list 'claims'.")
-    for key in content:
-        if key != "claims":
-            raise unknown(f"key of the claims of {paper}", str(key), ("title", "claims"))
+    if others := [str(key) for key in content if key != "claims"]:
+        raise unknown(f"key of the claims of {paper}", others[0], ("title", "claims"))
     for options in content["claims"]:
         if not isinstance(options, dict):
             raise Refused(f"A claim of {paper} must be a mapping with says, check and more. Got {options!r} instead.")

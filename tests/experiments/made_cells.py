@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.experiments.checks.catalog import CHECKS
 from dpbench.experiments.checks.check import Finding
-from dpbench.experiments.claims import NEWEST, Claim, Verdict, judge
+from dpbench.experiments.claims import CHECKS, NEWEST, Claim, Verdict, judge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.sweep_record import SweepRecord
 

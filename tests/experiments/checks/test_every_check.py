@@ -29,7 +29,7 @@ from made_cells import (
 )
 
 from dpbench.base.options import options_of
-from dpbench.experiments.checks.catalog import CHECKS
+from dpbench.experiments.claims import CHECKS
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 
 WIDE, NARROW = level(0.5, 0.1, 1), level(0.5, 0.001, 2)
