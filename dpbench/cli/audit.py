@@ -34,9 +34,7 @@ def command(overrides: tuple[str, ...]) -> int:
         for title, subject in _subjects(overrides):
             outcome = audit(subject)
             failed += not outcome.passed
-            click.echo(title)
-            for line in describe_audit(outcome):
-                click.echo(f"  {line}")
+            click.echo("\n  ".join([title, *describe_audit(outcome)]))
     click.echo(f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}")
     return int(failed > 0)
 

@@ -28,11 +28,8 @@ def command(
     """
     verdicts = _verdicts(_claims(paper, file), uri, experiment, sweep)
     # files first, since the reader of a pipe may stop reading what is printed
-    files = {
-        out: lambda path: path.write_text(markdown(verdicts), encoding="utf-8"),
-        table: lambda path: write_csv(verdicts, path),
-    }
-    written = [_write(Path(name).expanduser().resolve(), write) for name, write in files.items() if name is not None]
+    writers = {out: lambda to: to.write_text(markdown(verdicts), encoding="utf-8"), table: lambda to: write_csv(verdicts, to)}
+    written = [_write(Path(name).expanduser().resolve(), write) for name, write in writers.items() if name is not None]
     print_scorecard(verdicts)
     for path in written:
         click.echo(f"Written: {path}")

@@ -63,8 +63,7 @@ def _page(facts: dict[str, Any]) -> str:
     costs = f"{facts['cells']} cells of {facts['runs']} runs{minutes}"
     lines = [": ".join(filter(None, (facts["name"], facts["title"]))), "  " + "; ".join(filter(None, (facts["shows"], costs)))]
     if facts["chosen"]:
-        chosen = f"Chosen: {facts['chosen']}"
-        lines += ["", *textwrap.wrap(chosen, PAGE_WIDTH, initial_indent="  ", subsequent_indent="  ")]
+        lines += ["", *textwrap.wrap(f"Chosen: {facts['chosen']}", PAGE_WIDTH, initial_indent="  ", subsequent_indent="  ")]
     width = max(map(len, facts["grid"]), default=0)
     lines += ["", *(f"  {key:<{width}}  {values}" for key, values in facts["grid"].items()), "", f"  {facts['command']}"]
     return "\n".join(lines)

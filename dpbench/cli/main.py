@@ -66,4 +66,4 @@ class _Subcommands(click.Group):
 @click.group(cls=_Subcommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dpbench", message="%(prog)s %(version)s")
 def _command() -> None:
-    pass
+    """Run a subcommand."""

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from contextlib import suppress
 
 import click
 
@@ -27,11 +28,9 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     points = grid_points(overrides)
     planned = plan(points)
     tracking = points[0].config["tracking"]
-    try:
-        with open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
-            planned = planned.resumed(writer.finished([cell.cell.key for cell in planned.to_run]))
-    except Refused:
-        pass  # there is no store yet, or it cannot be reached: then nothing is known to be recorded
+    # without a store, or where it cannot be reached, nothing is known to be recorded
+    with suppress(Refused), open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
+        planned = planned.resumed(writer.finished([cell.cell.key for cell in planned.to_run]))
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     table = Table(header_style="bold", pad_edge=False)
     names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))

@@ -65,8 +65,7 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
     for key in ("mechanism", "dataset", "epsilon"):
         if key not in [axis.key for axis in axes]:
             raise Refused(f"A release must say its {key}: nothing is taken for granted. Got no {key}=….")
-    overwrite = file.get("overwrite", False)
-    if not isinstance(overwrite, bool):
+    if not isinstance(overwrite := file.get("overwrite", False), bool):
         raise Refused(f"The key 'overwrite' must be true or false. Got {overwrite!r} instead.")
     return _path(file.get("out"), overwrite), overwrite, kept
 

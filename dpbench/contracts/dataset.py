@@ -126,16 +126,14 @@ class Dataset(Component):
 
     def rows_per_repeat(self, rows: int) -> int:
         """Return the number of rows that a repeat uses: public, because n is."""
-        sampled = round(rows * self.sample_rate)
-        if sampled < 2:
+        if (sampled := round(rows * self.sample_rate)) < 2:
             raise Refused(f"dataset.sample_rate={self.sample_rate:g} leaves {sampled} of {rows} rows. At least 2 are needed.")
         return sampled
 
     def _attribute_names(self, attributes: tuple[str, ...] | int) -> tuple[str, ...]:
         if not isinstance(attributes, int):
             return attributes
-        subsets = self.subsets()
-        if attributes not in subsets:
+        if attributes not in (subsets := self.subsets()):
             numbers = f"one of {', '.join(map(str, subsets))}, or a list of names" if subsets else "a list of names"
             raise Refused(f"The attributes of dataset={self.name} must be {numbers}. Got {attributes} instead.")
         return subsets[attributes]

@@ -161,9 +161,7 @@ def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.nd
         for compute, numbers in by_rows.values():
             numbers.append(compute(rows))
     values |= {name: np.array(numbers) for name, (_, numbers) in by_rows.items()}
-    for name, array in values.items():
-        if array.shape[:1] != (predictions.test.runs,):
-            raise ValueError(
-                f"The metric {name} must give one value per run, {predictions.test.runs}. Got {array.shape} instead."
-            )
+    for name, got in values.items():
+        if got.shape[:1] != (predictions.test.runs,):
+            raise ValueError(f"The metric {name} must give one value per run, {predictions.test.runs}. Got {got.shape} instead.")
     return values

@@ -108,5 +108,4 @@ def _newest_sweeps(verdicts: Sequence[Verdict]) -> list[str]:
 
 def _how_to_read(verdicts: Sequence[Verdict]) -> str:
     """Return how to read the verdicts; papers are mentioned only where claims are about presets."""
-    about_papers = any(name != NEWEST for verdict in verdicts for name in verdict.claim.presets)
-    return f"{ABOUT_PAPERS} {ABOUT_PLACES}" if about_papers else ABOUT_PLACES
+    return f"{ABOUT_PAPERS} " * any(name != NEWEST for verdict in verdicts for name in verdict.claim.presets) + ABOUT_PLACES

@@ -60,10 +60,6 @@ class ColumnProfile:
     def categorical(self) -> bool:
         return not self.numeric and len(self.texts) <= MAX_DRAFTED_LEVELS
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        return tuple(sorted(self.texts))
-
 
 def profile_columns(file: File, names: Sequence[str], nulls: Iterable[str] = NULLS) -> dict[str, ColumnProfile]:
     """Read the ranges and levels of columns, in one pass over the rows."""
@@ -102,7 +98,7 @@ def _draft_column(profile: ColumnProfile) -> str:
         low, high = (f"{bound:.15g}" for bound in round_outwards(profile.low, profile.high))
         return (f"{{low: {low}, high: {high}, kind: integer}}" if profile.whole else f"[{low}, {high}]") + missing
     if profile.categorical:
-        return f"{{levels: {_yaml_list(profile.levels)}}}" + missing
+        return f"{{levels: {_yaml_list(sorted(profile.texts))}}}" + missing
     return f"ignore  # more than {MAX_DRAFTED_LEVELS} different texts"
 
 

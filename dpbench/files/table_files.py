@@ -28,8 +28,7 @@ class File(ABC):
     def __init__(self, label: str) -> None:
         self.label = label
         self.names = self._names()
-        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
-        if repeated:
+        if repeated := sorted({name for name in self.names if self.names.count(name) > 1}):
             raise Refused(f"The column names of {label} must differ. Got {repeated[0]!r} more than once.")
 
     @abstractmethod

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpbench.base.errors import Refused
-from dpbench.contracts.model import Model
+from dpbench.contracts.model import Problem
 from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
@@ -56,9 +56,7 @@ class Release:
         """
         features = self._features(data)
         rows = self._scaled(features)
-        model: Model = build("model", self.model)
-        curator = Curator(WholeSample(rows), Draws(0, "", [(0, 0)]), Budget())
-        problem = model.prepare(curator)
+        problem: Problem = build("model", self.model).prepare(Curator(WholeSample(rows), Draws(0, "", [(0, 0)]), Budget()))
         weights = np.array([self.weights[name] for name in rows.geometry.names])
         predicted = np.asarray(problem.predict(rows.x, weights), dtype=float)[: len(features)]
         if self.kind == "binary":
@@ -73,12 +71,10 @@ class Release:
         for group in dict.fromkeys(group for name, group in one_hot.items() if name not in data and group in data):
             levels = {name: name.removeprefix(f"{group}=") for name in one_hot if one_hot[name] == group}
             texts = np.atleast_1d(np.asarray(data[group])).astype(str)
-            others = int((~np.isin(texts, list(levels.values()))).sum())
-            if others:
+            if others := int((~np.isin(texts, list(levels.values()))).sum()):
                 raise Refused(f"The column {group!r} must hold one of {', '.join(levels.values())}. Got {others} other values.")
             values = {name: np.asarray(texts == level, dtype=float) for name, level in levels.items()} | values
-        missing = [name for name in names if name not in values]
-        if missing:
+        if missing := [name for name in names if name not in values]:
             raise Refused(f"A prediction needs the columns {', '.join(names)}. Missing: {', '.join(missing)}.")
         for name in names:
             if values[name].dtype.kind not in "fiub" or values[name].ndim != 1:
@@ -89,8 +85,7 @@ class Release:
 
     def _scaled(self, features: np.ndarray) -> Rows:
         """Scale the rows as for the fit. Two made-up rows follow them, because a table has at least two."""
-        extra = [column.low if column.group is None else 0.0 for column in self.columns]
-        whole = np.concatenate([features, [extra] * 2])
+        whole = np.concatenate([features, [[column.low if column.group is None else 0.0 for column in self.columns]] * 2])
         threshold = self.target.low if self.threshold is None else self.threshold
         table = Table(self.columns, self.target, whole, np.full(len(whole), self.target.low), self.radius, threshold=threshold)
         return scale(table, self.scaling, self.intercept, self.kind)
@@ -119,8 +114,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         raise Refused(f"The release {os.fspath(path)!r} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise Refused(f"The file {os.fspath(path)!r} is not a release: it is not JSON.") from None
-    form = content.pop("format", None) if isinstance(content, dict) else None
-    if form != FORMAT:
+    if (form := content.pop("format", None) if isinstance(content, dict) else None) != FORMAT:
         raise Refused(f"The format of the release {os.fspath(path)!r} must be {FORMAT!r}. Got {form!r} instead.")
     try:
         content["columns"] = tuple(Column(**column) for column in content["columns"])

@@ -156,7 +156,7 @@ class UserTable(Dataset):
             elif profile.numeric:
                 columns[name] = ColumnDeclaration(profile.low, profile.high)
             elif profile.categorical:
-                columns[name] = ColumnDeclaration(levels=profile.levels)
+                columns[name] = ColumnDeclaration(levels=tuple(sorted(profile.texts)))
             else:
                 raise Refused(
                     f"The column {name!r} of {file.label} has more than {MAX_DRAFTED_LEVELS} different texts, so it has no "

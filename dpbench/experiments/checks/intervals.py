@@ -29,8 +29,7 @@ def difference(
     if metric not in first.detail.runs or metric not in other.detail.runs:
         share = timing_ratio(first, other, metric)
         return (Bound(text, share[0] - 1, share[1] - 1, share[2] - 1, 0.0, side, "%"),) if share else ()
-    comparison = compare(first, other, metric)
-    if comparison is None:
+    if (comparison := compare(first, other, metric)) is None:
         return ()
     levels = [float(np.median(list(means(row, metric).values()))) for row in (first, other)]
     value, low, high = shift(comparison.differences, confidence)  # other minus first, so the ends swap with the sign
@@ -56,8 +55,7 @@ def paired_means(*cells: tuple[CellRecord, str]) -> np.ndarray:
     """Return the repeats' means of each cell's metric, one row for each, over the repeats that all of them have."""
     by_repeat = [means(row, metric) for row, metric in cells]
     common = sorted(set.intersection(*map(set, by_repeat)))
-    values = np.array([[numbers[repeat] for repeat in common] for numbers in by_repeat], dtype=float)
-    values = values.reshape(len(cells), len(common))
+    values = np.array([[row[key] for key in common] for row in by_repeat], dtype=float).reshape(len(cells), len(common))
     return np.asarray(values[:, np.isfinite(values).all(axis=0)])
 
 
@@ -65,8 +63,7 @@ def ratio_of_means(values: np.ndarray) -> Numbers | None:
     """Return the first row's mean over the second's; the interval is Student's t of each repeat's residual from the ratio."""
     from scipy.stats import t
 
-    repeats = values.shape[1]
-    if not repeats or not values[1].mean() > 0:
+    if not (repeats := values.shape[1]) or not values[1].mean() > 0:
         return None
     ratio = float(values[0].mean() / values[1].mean())
     if repeats < 2:
@@ -81,8 +78,7 @@ def resampled(statistic: Callable[[np.ndarray], np.ndarray], values: np.ndarray)
 
     The draws are the same every time, so that the same records give the same verdict.
     """
-    repeats = values.shape[-1]
-    if not repeats:
+    if not (repeats := values.shape[-1]):
         return None
     with np.errstate(all="ignore"):
         value = float(statistic(values))
