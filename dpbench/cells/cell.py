@@ -74,12 +74,9 @@ class Cell:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The complete configuration, in the shape of the command line's."""
-        return {
-            **{kind: getattr(self, kind).as_config() for kind in KINDS},
-            "splits": self.splits.as_config(),
-            **asdict(self.settings),
-            **({"audit": asdict(self.audit)} if self.audit.level != "none" else {}),
-        }
+        components = {kind: getattr(self, kind).as_config() for kind in KINDS}
+        audit = {"audit": asdict(self.audit)} if self.audit.level != "none" else {}
+        return {**components, "splits": self.splits.as_config(), **asdict(self.settings), **audit}
 
     @cached_property
     def key(self) -> str:

@@ -16,30 +16,22 @@ def reference_columns(metrics: list[Metric], problem: Problem, block: Block, see
     if not isinstance(fit, Fit):
         raise TypeError(f"{type(problem).__name__}.exact must return a dpbench.Fit. Got {type(fit).__name__} instead.")
     repeats, folds = np.array(block.runs).T
-    references = {
-        "no_privacy": evaluate(metrics, Predictions(fit.weights, block.test)),
-        "mean_predictor": evaluate(metrics, ConstantPredictions(block.train, block.test)),
-    }
-    return {
-        "repeat": repeats,
-        "fold": folds,
-        "seed": np.full(len(repeats), seed),
-        "n_train": block.train.n.astype(int),
-        "n_test": block.test.n.astype(int),
-        **{f"reference/{who}/{name}": values for who, scores in references.items() for name, values in scores.items()},
-    }
+    runs = {"repeat": repeats, "fold": folds, "seed": np.full(len(repeats), seed)}
+    sizes = {"n_train": block.train.n.astype(int), "n_test": block.test.n.astype(int)}
+    exact = evaluate(metrics, Predictions(fit.weights, block.test))
+    mean = evaluate(metrics, ConstantPredictions(block.train, block.test))
+    references = (("no_privacy", exact), ("mean_predictor", mean))
+    scores = {f"reference/{who}/{name}": values for who, columns in references for name, values in columns.items()}
+    return {**runs, **sizes, **scores}
 
 
 def utility_columns(metrics: list[Metric], fit: Fit, block: Block, references: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the scores of a fit, and how much each of them differs from the non-private fit's on the same run."""
     finite, weights = finite_weights(fit)
-    scores = evaluate(metrics, Predictions(weights, block.test))
-    scores = {name: where_finite(finite, values) for name, values in scores.items()}
-    excess = {
-        f"excess_{name}": values - references[f"reference/no_privacy/{name}"]
-        for name, values in scores.items()
-        if values.ndim == 1
-    }
+    scored = evaluate(metrics, Predictions(weights, block.test))
+    scores = {name: where_finite(finite, values) for name, values in scored.items()}
+    numbers = {name: values for name, values in scores.items() if values.ndim == 1}
+    excess = {f"excess_{name}": values - references[f"reference/no_privacy/{name}"] for name, values in numbers.items()}
     return {f"utility/{name}": values for name, values in {**scores, **excess}.items()}
 
 

@@ -26,42 +26,33 @@ def record_of(
     errors = [part.error for part in parts if part.error]
     if errors:
         tags = cell_tags(provenance, Standing(cell.settings.noise))
-        detail = DetailInMemory(cell.config)
-        return CellRecord("failed", params, tags, primary=primary, reason=errors[0], key=cell.key, detail=detail)
+        return CellRecord("failed", params, tags, {}, primary, errors[0], key=cell.key, detail=DetailInMemory(cell.config))
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
     audit = next((part.audited for part in parts if part.audited is not None), None)
     total = ledger.total
-    attacked = any(name.startswith("attack/") for name in runs)
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
         "privacy/epsilon_budget": ledger.budget.epsilon,
         EPSILON_ACCOUNTED: total.epsilon if total.private else None,
         "privacy/delta": total.delta,
         EPSILON_AUDITED: None if audit is None else audit.epsilon,
-        ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if attacked else None,
+        ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if any(name.startswith("attack/") for name in runs) else None,
         **_health(runs, parts),
         "time/fit_seconds": next((part.fit_seconds for part in parts if part.fit_seconds is not None), None),
         CELL_SECONDS: math.fsum(part.seconds for part in parts),
     }
     name = f"utility/{primary}"
     by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
-    columns = {name: values for name, values in runs.items() if name != "weights"}
-    weights = {f"weight/{name}": runs["weights"][:, index] for index, name in enumerate(parts[0].coefficients)}
+    weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
     verdict = {} if audit is None else {"audit": {"passed": audit.passed, "violations": list(audit.violations)}}
+    detail = DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves)
     passed = None if audit is None else audit.passed
-    standing = Standing(cell.settings.noise, ledger.sound, total.private, tuple(ledger.leaks), passed)
-    return CellRecord(
-        "run",
-        params,
-        cell_tags(provenance, standing),
-        {name: value for name, value in metrics.items() if value is not None},
-        primary,
-        key=cell.key,
-        history={name: by_repeat} if all(map(math.isfinite, by_repeat)) else {},
-        detail=DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**columns, **weights}, curves),
-    )
+    tags = cell_tags(provenance, Standing(cell.settings.noise, ledger.sound, total.private, tuple(ledger.leaks), passed))
+    known = {name: value for name, value in metrics.items() if value is not None}
+    history = {name: by_repeat} if all(map(math.isfinite, by_repeat)) else {}
+    return CellRecord("run", params, tags, known, primary, key=cell.key, history=history, detail=detail)
 
 
 def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:
@@ -81,23 +72,20 @@ def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str,
 
 def _statistics(table: np.ndarray, repeat: np.ndarray) -> list[dict[str, float]]:
     """Return the summaries of each row of a table (metrics, runs); those that are not finite are left out."""
-    runs = table.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):  # the square of a very large error overflows
         p20, median, p80 = np.quantile(table, [0.2, 0.5, 0.8], axis=1)
         columns = {"median": median, "mean": table.mean(axis=1), "p20": p20, "p80": p80}
-        if runs > 1:
+        if table.shape[1] > 1:
             columns["std"] = table.std(axis=1, ddof=1)
         means = _by_repeat(table, repeat)
-        count = means.shape[1]
-        if count > 1:
+        if (count := means.shape[1]) > 1:
             # folds of one repeat share training rows, so the interval is over the repeats' means
             from scipy.special import stdtrit
 
             reach = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * means.std(axis=1, ddof=1) / math.sqrt(count)
             centre = means.mean(axis=1)
             columns |= {"ci_low": centre - reach, "ci_high": centre + reach}
-    ordered = [suffix for suffix in SUFFIXES if suffix in columns]
-    rows = [{suffix: float(columns[suffix][index]) for suffix in ordered} for index in range(len(table))]
+    rows = [{suffix: float(columns[suffix][index]) for suffix in SUFFIXES if suffix in columns} for index in range(len(table))]
     return [{suffix: value for suffix, value in row.items() if math.isfinite(value)} for row in rows]
 
 
@@ -119,9 +107,8 @@ def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:
     """Return rates from 0 to 1, and the notes of the fit."""
-    status = runs["status"]
-    rates = {name: float((status == name).mean()) for name in ("repaired", "diverged")}
-    rates["failed"] = float((status == "failed_test").mean())
+    words = {"repaired": "repaired", "diverged": "diverged", "failed": "failed_test"}
+    rates = {name: float((runs["status"] == word).mean()) for name, word in words.items()}
     events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in parts[0].health}
     notes = {name: float(value) for name, value in parts[0].notes.items()}
     return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **notes}.items()}

@@ -4,7 +4,7 @@ import statistics
 import time
 import traceback
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -89,19 +89,12 @@ class UnitRunner:
             utility = utility_columns(self.metrics, fit, self.block, self.references)
             columns = {**self.references, **utility, **self.attacked(cell, fitted), "status": fit.status}
             seconds = time.perf_counter() - start
-            return BlockResult(
-                cell.key,
-                self.repeats,
-                runs={**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights},
-                curves={name: values for name, values in columns.items() if values.ndim > 1},
-                health=dict(fit.health),
-                notes={**fit.notes, "target_clipped": self.clipped},
-                coefficients=self.block.geometry.names,
-                ledger=fitted.ledger,
-                fit_seconds=fitted.seconds,
-                seconds=seconds,
-                audited=self.audited(cell, fitted),
-            )
+            runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
+            curves = {name: values for name, values in columns.items() if values.ndim > 1}
+            notes = {**fit.notes, "target_clipped": self.clipped}
+            names, ledger, audited = self.block.geometry.names, fitted.ledger, self.audited(cell, fitted)
+            numbers = BlockResult(cell.key, self.repeats, runs, curves, dict(fit.health), notes, names, ledger)
+            return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, audited=audited)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
 
@@ -156,17 +149,15 @@ class UnitRunner:
             lambda weights, sample: evaluate(self.metrics, Predictions(weights, sample)),
             self.remembered,
         )
-        metrics = cell.build("attack").run(target)
         return {
             f"attack/{name}": values if name.startswith("control/") else where_finite(finite, values)
-            for name, values in metrics.items()
+            for name, values in cell.build("attack").run(target).items()
         }
 
     def refitted(self, fitted: CellFit, block: Block) -> np.ndarray:
         """Return the weights of the mechanism on other splits, with noise that no cell has seen."""
         draws = Draws(self.source.seed, f"{self.source.identity} shadow", block.runs)
-        preparing = Curator(block.train, draws, Budget())
-        problem = self.remembered(("problem", block), lambda: self.source.model.prepare(preparing))
+        problem = self.remembered(("problem", block), lambda: self.source.model.prepare(Curator(block.train, draws, Budget())))
         return fitted.mechanism.fit(Curator(block.train, draws, fitted.budget), problem, fitted.budget).weights
 
     def remembered(self, key: Hashable, compute: Callable[[], Any]) -> Any:
