@@ -1,16 +1,14 @@
 """Run linear algebra on one thread, so that its last bits do not depend on the number of cores."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[Any]:
     """Limit BLAS to one thread: with two of them some products differ in their last bits."""
-    with _controller().limit(limits=1):
-        yield
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1)
+    return limited
 
 
 @cache

@@ -94,8 +94,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Sequence[Unit]) -
                     suspects.append((unit, attempt))
                     broken = True
                     break
-            done = wait(flying, return_when=FIRST_COMPLETED).done if flying else set()
-            for future in done:
+            for future in wait(flying, return_when=FIRST_COMPLETED).done if flying else ():
                 unit, attempt = flying.pop(future)
                 failure = future.exception()
                 if failure is None:
@@ -141,17 +140,13 @@ class _Pool(ProcessPoolExecutor):
 @contextmanager
 def _without_main() -> Iterator[None]:
     """Keep new processes from importing the caller's main module: a script without a guard would start its sweep again."""
-    main = sys.modules["__main__"]
-    file, spec = getattr(main, "__file__", None), main.__spec__
-    main.__spec__ = None
-    if file is not None:
-        del main.__file__
+    main = vars(sys.modules["__main__"])
+    hidden: dict[str, Any] = {name: main[name] for name in ("__spec__", "__file__") if name in main}
+    main.update(dict.fromkeys(hidden))  # where both are None, spawning imports nothing
     try:
         yield
     finally:
-        main.__spec__ = spec
-        if file is not None:
-            main.__file__ = file
+        main.update(hidden)
 
 
 class _Inline(Executor):
@@ -168,5 +163,4 @@ class _Inline(Executor):
 
 def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
+    os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
