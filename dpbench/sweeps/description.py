@@ -19,15 +19,10 @@ MAX_NAMES_IN_TITLE = 4
 
 def describe_sweep(plan: SweepPlan, config: Mapping[str, Any], command: Sequence[str], overrides: Sequence[str]) -> SweepRecord:
     """Return the record of a sweep that has no cells yet."""
-    return SweepRecord(
-        (),
-        shlex.join(["python", "-m", "dpbench", *map(_without_password, command)]),
-        tuple(map(_without_password, overrides)),
-        Preset.of(config["preset"]),
-        bool(config["quick"]),
-        _option_help(plan),
-        _metric_info(plan),
-    )
+    line = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
+    typed = tuple(map(_without_password, overrides))
+    preset = Preset.of(config["preset"])
+    return SweepRecord((), line, typed, preset, bool(config["quick"]), _option_help(plan), _metric_info(plan))
 
 
 def sweep_key(plan: SweepPlan, preset: Preset | None) -> str:

@@ -79,8 +79,7 @@ def execute(
             if parent:
                 writer.close_sweep(parent, "KILLED", f"{text}Interrupted: {len(records)} cells were recorded.")
             raise
-        cells = tuple(records_of(plan, records, recorded))
-        summary = SweepSummary(replace(record, cells=cells, run_id=parent or ""))
+        summary = SweepSummary(replace(record, cells=tuple(records_of(plan, records, recorded)), run_id=parent or ""))
         with _uninterrupted(store):
             view = save_view(store)
             if parent:
@@ -105,8 +104,7 @@ def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None
             results[result.key].append(result)
             planned = planned_cells[result.key]
             if sum(len(block.repeats) for block in results[result.key]) == planned.cell.splits.repeats:
-                blocks = results.pop(result.key)
-                keep(record_of(planned.cell, blocks, planned.params, planned.provenance, planned.primary))
+                keep(record_of(planned.cell, results.pop(result.key), planned.params, planned.provenance, planned.primary))
                 advance()
 
 

@@ -25,10 +25,8 @@ def override_text(value: Any) -> str:
         return "[" + ",".join(_fixed(item) for item in value) + "]"
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{_key(key)}:{_fixed(item)}" for key, item in value.items()) + "}"
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     return repr(value) if isinstance(value, (int, float)) else _text(str(value))
 
 

@@ -98,8 +98,7 @@ class SweepPlan:
         tables = list({cell.shared: cell for cell in cells}.values())
 
         def row_passes(cells: Iterable[Cell]) -> int:
-            facts = ((cell, self.tables[cell.shared]) for cell in cells)
-            return sum(table.rows * cell.splits.runs for cell, table in facts if table.by_rows)
+            return sum(self.tables[cell.shared].rows * cell.splits.runs for cell in cells if self.tables[cell.shared].by_rows)
 
         return (
             SECONDS_PER_ROW_AND_REPEAT * sum(self.tables[cell.shared].rows * cell.splits.repeats for cell in tables)

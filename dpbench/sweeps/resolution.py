@@ -40,29 +40,20 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     splits = Splits(**config["splits"])
     if config["quick"]:
         splits = replace(splits, repeats=min(splits.repeats, QUICK_REPEATS))
-    cell = Cell(
-        **{kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()},
-        splits=splits,
-        settings=settings,
-        versions=_versions(components),
-        audit=AuditSettings(**config["audit"], seed=settings.seed),
-    )
-    params = {
-        **{kind: component.name for kind, component in components.items()},
-        "epsilon": _shortest(settings.epsilon),
-        "delta": _shortest(settings.delta),
-        "splits": splits.describe(),
-        **{key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)},
-    }
-    return ResolvedPoint(cell, params, components)
+    choices = {kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()}
+    versions = _versions(components)
+    audit = AuditSettings(**config["audit"], seed=settings.seed)
+    cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit)
+    names = {kind: component.name for kind, component in components.items()}
+    privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}
+    varied = {key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)}
+    return ResolvedPoint(cell, {**names, **privacy, "splits": splits.describe(), **varied}, components)
 
 
 def _versions(components: Mapping[str, Any]) -> dict[str, str]:
     """Return what decides a cell's numbers and is not in its configuration: code and data."""
-    versions = {
-        kind: f"{registry().version_of(type(component))} {source_digest(type(component))}"
-        for kind, component in components.items()
-    }
+    classes = {kind: type(component) for kind, component in components.items()}
+    versions = {kind: f"{registry().version_of(cls)} {source_digest(cls)}" for kind, cls in classes.items()}
     metrics = [f"{metric.name} {source_digest(metric.function)}" for metric in registry().metrics_of(components["model"])]
     return {**versions, "dpbench": __version__, "data": components["dataset"].fingerprint(), "metrics": digest(metrics)}
 

@@ -51,12 +51,9 @@ class HydraComposer:
 
     def choices(self, group: str) -> list[str]:
         """Return the names of the files in a group and in its folders."""
-        folders = ["", *(f"{folder}/" for folder in self._loader.get_group_options(group, ObjectType.GROUP))]
-        names = [
-            f"{folder}{name}"
-            for folder in folders
-            for name in self._loader.get_group_options(f"{group}/{folder}".rstrip("/"), ObjectType.CONFIG)
-        ]
+        found = self._loader.get_group_options
+        folders = ["", *(f"{folder}/" for folder in found(group, ObjectType.GROUP))]
+        names = [f"{folder}{name}" for folder in folders for name in found(f"{group}/{folder}".rstrip("/"), ObjectType.CONFIG)]
         return sorted(name for name in names if not name.startswith("_"))
 
     def preset_axes(self, experiment: str) -> list[Axis]:
