@@ -96,7 +96,9 @@ def missing_parts() -> Iterator[str]:
 def shipped(kind: str) -> list[type[Any]]:
     """Return the component classes of this distribution."""
     return [
-        entry.offer for entry in registry().entries if entry.kind == kind and entry.distribution == DISTRIBUTION and entry.offer
+        entry.offer
+        for entry in registry().entries
+        if entry.kind == kind and entry.plugin.distribution == DISTRIBUTION and entry.offer
     ]
 
 

@@ -118,7 +118,9 @@ def page() -> str:
 
 def shipped(kind: str) -> list[Any]:
     """Return the components or metrics of this distribution, by name."""
-    return [entry.offer for entry in registry().entries if entry.kind == kind and entry.distribution == OWN and entry.offer]
+    return [
+        entry.offer for entry in registry().entries if entry.kind == kind and entry.plugin.distribution == OWN and entry.offer
+    ]
 
 
 def model_metrics() -> dict[MetricInfo, list[str]]:
