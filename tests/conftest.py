@@ -44,6 +44,17 @@ SLOW = (
 """Folders and files whose tests run sweeps, servers or thousands of fits: they carry the marker ``slow``."""
 
 
+def pytest_configure() -> None:
+    """Keep absl, which dp-accounting logs with, from closing pytest's capture file.
+
+    Its handler remembers the error stream of the moment it is imported, and Hydra closes all handlers when it sets up logging.
+    """
+    if importlib.util.find_spec("absl"):
+        from absl import logging
+
+        logging.get_absl_handler().python_handler.stream = sys.__stderr__
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if str(item.path.relative_to(Path(__file__).parent)).startswith(SLOW):
