@@ -31,6 +31,9 @@ class FigureSpec:
 
     def __post_init__(self) -> None:
         check_options(self, "preset.figure")
+        if (self.statistic, self.band) == ("mean", "quantiles"):
+            words = "confidence or null with statistic: mean, since quantiles belong to medians"
+            raise Refused(f"The 'band' option of preset.figure must be {words}. Got 'quantiles' instead.")
 
 
 @dataclass(frozen=True)

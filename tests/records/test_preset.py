@@ -29,6 +29,7 @@ def test_without_a_section_there_is_none(config: dict[str, Any] | None) -> None:
         ({"title": "x", "minutes": -1}, "minutes"),
         ({"title": "x", "figure": {"bands": None}}, "no option of preset.figure named 'bands'. Did you mean band"),
         ({"title": "x", "figure": {"form": "pie"}}, "'lines', 'boxes', 'roc'"),
+        ({"title": "x", "figure": {"statistic": "mean"}}, "must be confidence or null with statistic: mean"),
     ],
 )
 def test_a_preset_with_nonsense_is_refused(config: dict[str, Any], words: str) -> None:

@@ -37,7 +37,7 @@ def test_a_roc_curve_is_the_recorded_one() -> None:
     x = np.linspace(0, 1, 5)
     curve = {"x": x, "median": x**0.5, "mean": x**0.25, "p20": x, "p80": np.ones(5)}
     rows = [figure_cell("fm", 0.5, epsilon, curves={"utility/roc": curve}) for epsilon in (0.1, 0.8)]
-    picture = asked([*rows, figure_cell("dpba", 0.5)], form="roc", y=("utility/roc",), statistic="mean")
+    picture = asked([*rows, figure_cell("dpba", 0.5)], form="roc", y=("utility/roc",), statistic="mean", band=None)
     assert picture
     (axes,) = picture.figure.axes
     assert any(np.array_equal(line.get_ydata(), x**0.25) for line in axes.lines)

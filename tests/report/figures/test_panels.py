@@ -47,7 +47,7 @@ def test_more_curves_than_can_be_told_apart_are_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize(("statistic", "y"), [("median", 1.25), ("mean", 1.75), ("variance", 0.25)])
 def test_the_statistic_is_the_one_that_is_asked_for(statistic: str, y: float) -> None:
-    picture = asked(grid("fm"), statistic=statistic)
+    picture = asked(grid("fm"), statistic=statistic, band=None)
     assert picture
     assert marks(picture.figure.axes[0], BLUE)[1] == (0.8, y, True)
     assert picture.caption.startswith(f"A paper, Figure 1: errors; {statistic} over the 5 runs (1 x 5-fold) of each cell")
@@ -55,7 +55,7 @@ def test_the_statistic_is_the_one_that_is_asked_for(statistic: str, y: float) ->
 
 def test_each_panel_takes_the_first_metric_that_it_has() -> None:
     rate = [figure_cell("fm", None, epsilon, params={"model": "odd"}, metrics={"utility/rate_mean": 0.2}) for epsilon in EPSILONS]
-    picture = asked([*grid("fm"), *rate], y=("utility/rmse", "utility/rate"), statistic="mean")
+    picture = asked([*grid("fm"), *rate], y=("utility/rmse", "utility/rate"), statistic="mean", band=None)
     assert picture
     assert [axes.get_ylabel() for axes in picture.figure.axes][1] == "rate"
 
