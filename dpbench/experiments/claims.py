@@ -10,7 +10,7 @@ from typing import Any, Literal
 from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
-from dpbench.experiments.checks import comparisons, curve_shapes
+from dpbench.experiments.checks import comparisons, curve_shapes, trends
 from dpbench.experiments.checks.cell_selection import Selection, select_cells
 from dpbench.experiments.checks.check import Check, Finding, name_of
 from dpbench.experiments.presets import fault_in, papers, preset_configs, read_mapping, read_presets
@@ -21,7 +21,9 @@ NEWEST = ""
 """The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""
 State = Literal["holds", "holds in part", "does not hold", "not decided", "not run"]
 
-CHECKS: Mapping[str, type[Check]] = {name_of(check): check for check in (*comparisons.CHECKS, *curve_shapes.CHECKS)}
+CHECKS: Mapping[str, type[Check]] = {
+    name_of(check): check for check in (*comparisons.CHECKS, *trends.CHECKS, *curve_shapes.CHECKS)
+}
 """The checks that a claim can name."""
 CHANGED_GRID = "not the preset's own grid"
 
@@ -118,7 +120,10 @@ class Verdict:
     def evidence(self) -> list[str]:
         """The place that speaks most against the claim, and the one that speaks most for it."""
         order = sorted(self.findings, key=lambda finding: ((False, None, True).index(finding.holds), finding.slack))
-        return [f"worst: {order[0]}", f"best: {order[-1]}"] if len(order) > 1 else [str(finding) for finding in order]
+        lines = [f"worst: {order[0]}", f"best: {order[-1]}"] if len(order) > 1 else [str(finding) for finding in order]
+        remarks = sum(bool(finding.remark) for finding in order)
+        ends = f"{remarks} of {len(order)} answers depend on where the grid ends" if remarks and len(order) > 1 else ""
+        return [*lines, *filter(None, [ends])]
 
     @property
     def notes(self) -> list[str]:

@@ -7,7 +7,7 @@ mechanism.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from dpbench.base.errors import Refused
@@ -83,6 +83,8 @@ class Finding:
     bounds: tuple[Bound, ...]
     compared: str = ""
     """What was compared with what; the mechanism alone where a cell's own numbers decide."""
+    remark: str = ""
+    """What the answer depends on: the last value of the grid."""
 
     @property
     def holds(self) -> bool | None:
@@ -96,7 +98,11 @@ class Finding:
 
     def __str__(self) -> str:
         numbers = ", ".join(dict.fromkeys(map(str, self.bounds))) or "nothing to compare by"
-        return f"{self.place}{f', {self.compared}' if self.compared else ''}: {numbers}"
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"{self.place}{f', {self.compared}' if self.compared else ''}: {numbers}{remark}"
+
+    def with_remark(self, remark: str) -> "Finding":
+        return replace(self, remark=remark)
 
 
 Group = tuple[Sequence[Curve], str, Sequence[str]]
@@ -125,9 +131,13 @@ class Check:
 
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
         """Yield a finding for every place that these cells have."""
-        for group, compared, without in self.groups(rows):
-            cells = tuple(row for curve in group for row in curve)
-            yield Finding(place_of(cells[0], without), cells, self.bounds(self.metric_of(cells[0]), *group), compared)
+        yield from map(self.finding, self.groups(rows))
+
+    def finding(self, group: Group) -> Finding:
+        """Return what the curves of one place say."""
+        curves, compared, without = group
+        cells = tuple(row for curve in curves for row in curve)
+        return Finding(place_of(cells[0], without), cells, self.bounds(self.metric_of(cells[0]), *curves), compared)
 
     def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
         """Yield the curves of each finding: here one."""

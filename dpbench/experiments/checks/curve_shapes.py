@@ -1,54 +1,14 @@
 """The checks about how a metric changes along one parameter."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import ClassVar, Literal
 
 import numpy as np
 
 from dpbench.base.options import option
 from dpbench.experiments.checks import intervals
 from dpbench.experiments.checks.cell_selection import Curve
-from dpbench.experiments.checks.check import Along, Bound, Group, Pairwise, bounded, reference_metric
+from dpbench.experiments.checks.check import Along, Bound, Pairwise, bounded, reference_metric
 from dpbench.records.cell_record import CellRecord
-
-
-@dataclass(frozen=True)
-class Falls(Along):
-    """The metric falls from the first value to the last, and no step between them is a rise that noise does not explain."""
-
-    side: ClassVar[Literal["below", "above"]] = "below"
-
-    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
-        whole = intervals.difference("changes by", cells[-1], cells[0], metric, self.side)
-        confidence = 1 - 0.05 / (len(cells) - 1)  # Bonferroni, over the steps
-        pairs = pairwise(cells) if whole and len(cells) > 2 else ()
-        what = "changes in one step by"
-        steps = (intervals.difference(what, after, before, metric, self.side, confidence) for before, after in pairs)
-        # a step of exactly zero goes nowhere, so it is no step back
-        wrong = [step for (step,) in filter(None, steps) if step.holds is False and (step.low > 0 or step.high < 0)]
-        return (*whole, *sorted(wrong, key=lambda step: step.slack)[:1])
-
-
-@dataclass(frozen=True)
-class Rises(Falls):
-    """The metric rises from the first value to the last, and no step between them is a fall that noise does not explain."""
-
-    side = "above"
-
-
-@dataclass(frozen=True)
-class Approaches(Falls):
-    """The metric falls, and at the last value its median is at most ``ratio`` times that of a reference."""
-
-    reference: str = option("reference/no_privacy/", help="the beginning of the reference's metric")
-    ratio: float = option(1.05, low=1, help="how many times the reference's median it may be at the end")
-
-    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
-        values = intervals.paired_means((cells[-1], metric), (cells[-1], reference_metric(self.reference, metric)))
-        numbers = intervals.resampled(lambda x: intervals.positive_ratio(np.median(x[0], -1), np.median(x[1], -1)), values)
-        return super().bounds(metric, cells) + bounded("at the end, times the reference", numbers, self.ratio)
 
 
 @dataclass(frozen=True)
@@ -62,26 +22,6 @@ class Stable(Along):
         counting = [row for row in cells if float(row.params[self.along]) not in self.leave_out]
         numbers = intervals.spread_of_means(counting, metric) if len(counting) > 1 else None
         return bounded("spread of the means", numbers, self.share, "at most", "%")
-
-
-@dataclass(frozen=True)
-class Settles(Along):
-    """The spread over the repeats at the last value is at most a share of that at the first."""
-
-    spread: Literal["variance", "band"] = option("variance", help=intervals.SPREAD_HELP)
-    share: float = option(0.5, low=0, open_low=True, help="the share")
-    side: ClassVar[Literal["at most", "above"]] = "at most"
-
-    def bounds(self, metric: str, cells: Curve) -> tuple[Bound, ...]:
-        numbers = intervals.spread_ratio(self.spread, cells[-1], cells[0], metric)
-        return bounded(f"{self.spread}, last / first", numbers, self.share, self.side)
-
-
-@dataclass(frozen=True)
-class Unsettled(Settles):
-    """The spread over the repeats at the last value is more than a share of that at the first."""
-
-    side = "above"
 
 
 @dataclass(frozen=True)
@@ -142,26 +82,6 @@ class NeedsLess(Pairwise, Along):
         return (row, metric), (row, reference_metric(self.start, metric)), (row, reference_metric(self.goal, metric))
 
 
-@dataclass(frozen=True)
-class Widens(Pairwise, Along):
-    """The ratio of the others' mean to its own is larger at the last value of a parameter than at the first."""
-
-    def groups(self, rows: Sequence[CellRecord]) -> Iterator[Group]:
-        for pair, compared, without in super().groups(rows):
-            ends = [[curve[0], curve[-1]] for curve in pair]
-            if len({tuple(row.params[self.along] for row in curve) for curve in ends}) == 1:
-                yield ends, compared, without
-
-    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
-        def growth(x: np.ndarray) -> np.ndarray:
-            start, end, start_of_other, end_of_other = (row.mean(-1) for row in x)
-            ratio_at_end = intervals.positive_ratio(end_of_other, end)
-            return intervals.positive_ratio(ratio_at_end, intervals.positive_ratio(start_of_other, start))
-
-        numbers = intervals.resampled(growth, intervals.paired_means(*((row, metric) for row in (*first, *other))))
-        return bounded("the ratio grows by the factor", numbers, 1.0, "above")
-
-
 def _crossing(grid: np.ndarray, excess: np.ndarray) -> np.ndarray:
     """Return where a curve first rises above zero, on a line between two points; infinity where it never does."""
     reached = excess >= 0
@@ -173,4 +93,4 @@ def _crossing(grid: np.ndarray, excess: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(reached.any(0), inside, np.inf))
 
 
-CHECKS = (Falls, Rises, Approaches, Stable, Settles, Unsettled, UShape, NeedsLess, Widens)
+CHECKS = (Stable, UShape, NeedsLess)

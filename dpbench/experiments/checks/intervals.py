@@ -37,13 +37,60 @@ def difference(
     return (Bound(text, -value, -high, -low, 0.0, side, metric, abs(levels[1]) or 1.0, medians),)
 
 
+def positions(cells: Sequence[CellRecord], along: str) -> np.ndarray:
+    """Return where cells lie along a parameter: on a logarithmic axis if all of its values are positive."""
+    values = np.array([float(row.params[along]) for row in cells])
+    return np.log(values) if (values > 0).all() else values
+
+
+def line_change(positions: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return how much the least-squares line through the values (first axis) changes from the first position to the last."""
+    centred = positions - positions.mean()
+    return np.asarray(np.ptp(positions) * np.tensordot(centred, values, 1) / (centred @ centred))
+
+
+def factor_along(positions: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return last / first along the power law through the values (first axis), NaN where one is not positive."""
+    return np.asarray(np.exp(line_change(positions, np.log(np.where(values > 0, values, np.nan)))))
+
+
+def change_along(
+    what: str, cells: Sequence[CellRecord], along: str, metric: str, side: Literal["below", "above"]
+) -> tuple[Bound, ...]:
+    """Return the change of a metric along the line through all cells: the shift of the changes of each repeat's own line.
+
+    With two cells it is their :func:`difference`.
+    """
+    text, where = f"{metric.rpartition('/')[2]} {what}", positions(cells, along)
+    if (times := timings(cells, metric)) is not None:
+        value, low, high = with_timing_margin(float(factor_along(where, times)))
+        return (Bound(text, value - 1, low - 1, high - 1, 0.0, side, "%"),) if not math.isnan(value) else ()
+    values = paired_means(*((row, metric) for row in cells))
+    if not values.shape[1]:
+        return ()
+    first, last = (float(np.median(values[index])) for index in (0, -1))
+    medians = f"medians {last:.3g} against {first:.3g}"
+    return (Bound(text, *shift(line_change(where, values).tolist()), 0.0, side, metric, abs(first) or 1.0, medians),)
+
+
+def timings(cells: Sequence[CellRecord], metric: str) -> np.ndarray | None:
+    """Return the numbers of a metric that each cell has once, such as a timing, or None if a cell has one for each run."""
+    if all(metric in row.detail.runs for row in cells):
+        return None
+    return np.array([row.metric(metric) or np.nan for row in cells])
+
+
+def with_timing_margin(ratio: float) -> Numbers:
+    """Return a ratio of timings with its margin, a factor on either side."""
+    return ratio, ratio / (1 + TIMING_MARGIN), ratio * (1 + TIMING_MARGIN)
+
+
 def timing_ratio(first: CellRecord, other: CellRecord, metric: str) -> Numbers | None:
     """Return a timing over another; its margin is a factor, so that no timing can fall by more than 100 %."""
     part, whole = first.metric(metric) or 0.0, other.metric(metric) or 0.0
     if not (part > 0 and whole > 0):
         return None
-    ratio = part / whole
-    return ratio, ratio / (1 + TIMING_MARGIN), ratio * (1 + TIMING_MARGIN)
+    return with_timing_margin(part / whole)
 
 
 def positive_ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
@@ -96,11 +143,10 @@ def resampled(statistic: Callable[[np.ndarray], np.ndarray], values: np.ndarray)
 
 def spread_of_means(cells: Sequence[CellRecord], metric: str) -> Numbers | None:
     """Return the distance from the smallest to the largest mean of these cells, as a share of their average."""
-    if all(metric in row.detail.runs for row in cells):
+    if (times := timings(cells, metric)) is None:
         values = paired_means(*((row, metric) for row in cells))
         return resampled(lambda x: np.ptp(x.mean(-1), axis=0) / np.abs(x.mean(-1).mean(0)), values)
-    timings = np.array([row.metric(metric) or np.nan for row in cells])
-    spread = float(np.ptp(timings) / timings.mean())
+    spread = float(np.ptp(times) / times.mean())
     return None if np.isnan(spread) else (spread, max(spread - TIMING_MARGIN, 0.0), spread + TIMING_MARGIN)
 
 

@@ -117,6 +117,12 @@ CASES: dict[str, tuple[dict[str, Any], list[CellRecord], list[CellRecord], list[
         [*by_rows((0, 0.1, 0.9), "a"), *by_rows((0.2, 0.9, 1), "b")],
         [*by_rows((0.2, 0.5, 1), "a", 0.3), *by_rows((0.2, 0.5, 1), "b", 0.31)],
     ),
+    "grows_faster": (
+        {**AB, "metric": ["time/fit_seconds"]},
+        [*at_epsilons(1.0, 9.0, **TIME), *at_epsilons(1.0, 3.0, mechanism="b", **TIME)],
+        [*at_epsilons(1.0, 3.0, **TIME), *at_epsilons(1.0, 9.0, mechanism="b", **TIME)],
+        [*at_epsilons(1.0, 3.3, **TIME), *at_epsilons(1.0, 3.0, mechanism="b", **TIME)],
+    ),
     "widens": ({**AB, "along": "epsilon"}, widening(0.4), widening(0.15), widening(0.2, 0.03)),
 }
 
@@ -137,7 +143,7 @@ class TestCheck:
 
     def test_few_repeats_decide_nothing(self, name: str) -> None:
         options, holds, _, _ = CASES[name]
-        if name in ("faster", "within", "near"):
+        if name in ("faster", "grows_faster", "within", "near"):
             return  # one timing has its own margin; Student's t knows how few there are
         few = [
             replace(row, detail=replace(DetailInMemory(), runs={key: values[:3] for key, values in row.detail.runs.items()}))
