@@ -40,10 +40,21 @@ class Limits:
 
 
 def option(
-    default: Any, *, low: float = -inf, high: float = inf, open_low: bool = False, open_high: bool = False, help: str = ""
+    default: Any,
+    *,
+    low: float = -inf,
+    high: float = inf,
+    open_low: bool = False,
+    open_high: bool = False,
+    names_attributes: bool = False,
+    help: str = "",
 ) -> Any:
-    """Return a dataclass field with a default, limits for its numbers, and one line of help."""
-    metadata = {"limits": Limits(low, high, open_low, open_high), "help": help}
+    """Return a dataclass field with a default, limits for its numbers, and one line of help.
+
+    ``names_attributes`` says that its value names attributes of the table: a dataset with several codings then uses the one
+    that has them.
+    """
+    metadata = {"limits": Limits(low, high, open_low, open_high), "help": help, "names_attributes": names_attributes}
     if isinstance(default, (dict, list)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -58,6 +69,8 @@ class Option:
     default: Any
     limits: Limits
     help: str
+    names_attributes: bool = False
+    """Whether its value names attributes of the table."""
 
     @property
     def allowed(self) -> str:
@@ -87,7 +100,9 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
     default = None if field.default is dataclasses.MISSING else field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    return Option(field.name, kind, default, field.metadata.get("limits", Limits()), field.metadata.get("help", ""))
+    facts = field.metadata
+    limits, names_attributes = facts.get("limits", Limits()), facts.get("names_attributes", False)
+    return Option(field.name, kind, default, limits, facts.get("help", ""), names_attributes)
 
 
 def check_options(component: object, owner: str) -> None:

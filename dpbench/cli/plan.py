@@ -41,6 +41,8 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     console.print(table)
     for reason in dict.fromkeys(cell.reason for cell in planned.cells if cell.reason):
         console.print(f"Pruned: {reason}", markup=False)
+    for note in planned.notes:
+        console.print(f"Note: {note}", markup=False)
     counts = Counter(cell.state for cell in planned.cells)
     units = planned.units()
     work = f"{len(units)} work unit{'s' * (len(units) != 1)}, about {planned.seconds:.1f} s on one core"

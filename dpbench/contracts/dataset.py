@@ -1,9 +1,9 @@
 """The contract of a dataset, which supplies a table with public bounds."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,9 +27,10 @@ class Dataset(Component):
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
         ``licence``; ``citation``. These four are properties: override them with a class variable, or with a property if the
         answer depends on an option.
-        ``subsets()``: subsets of the attributes, by number; ``for_target(kind)``: a version with another target for
-        binary models; ``redrawn()``: whether every repeat draws its own table; ``fingerprint()``: a text that changes when
-        the data changes; ``fetch(say)``: how to download the data.
+        ``subsets()``: subsets of the attributes, by number; ``options_for(attributes)``: options that give the table attributes
+        which it lacks by default; ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether
+        every repeat draws its own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to
+        download the data.
 
     Every dataset has the options below. Bounds are public: they are declared here or by the user. If a user asks for bounds
     that are read from the rows, the table carries a leak.
@@ -56,9 +57,18 @@ class Dataset(Component):
     scaling: Scaling = option("box", help="columns to [-1, 1], or rows into the unit ball")
     sample_n: int | None = option(None, low=2, help="number of rows, drawn once with the seed; null takes all")
     sample_rate: float = option(1.0, low=0, high=1, open_low=True, help="share of the rows that each repeat draws")
-    attributes: tuple[str, ...] | int | None = option(None, low=1, help="a subset of the attributes, by names or by number")
+    attributes: tuple[str, ...] | int | None = option(
+        None, low=1, names_attributes=True, help="a subset of the attributes, by names or by number"
+    )
     threshold: float | None = option(None, help="a binary target is 1 above this value; null: the dataset's own")
-    sensitive: tuple[str, ...] | None = option(None, help="the sensitive attributes; null: the dataset's own")
+    sensitive: tuple[str, ...] | None = option(
+        None, names_attributes=True, help="the sensitive attributes; null: the dataset's own"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.attributes, int):
+            self._attribute_names(self.attributes)  # refuses a number that stands for no subset
 
     @property
     def synthetic(self) -> bool:
@@ -86,6 +96,11 @@ class Dataset(Component):
 
     def subsets(self) -> Mapping[int, tuple[str, ...]]:
         """Return the attributes that each number stands for in the option ``attributes``."""
+        return {}
+
+    @classmethod
+    def options_for(cls, attributes: Collection[str]) -> Mapping[str, Any]:
+        """Return the options, such as a coding, that give the table these attributes where the default ones do not."""
         return {}
 
     def for_target(self, target: TargetKind) -> Self:

@@ -30,6 +30,8 @@ class SweepRecord:
     """Label, meaning, direction and unit of the metrics of its models and attacks, by full name."""
     run_id: str = ""
     """The parent run, if the sweep is recorded."""
+    notes: tuple[str, ...] = ()
+    """How the cells differ from what was typed: options of a preset that were left out, and options that were added."""
 
     @property
     def done(self) -> list[CellRecord]:
@@ -51,7 +53,7 @@ class SweepRecord:
         """Return the request as plain data: the artifact ``sweep.json``, which :meth:`from_request` reads."""
         preset = asdict(self.preset) if self.preset else None
         metrics = [asdict(info) for info in self.metric_info.values()]
-        command = {"command": self.command, "overrides": list(self.overrides), "quick": self.quick}
+        command = {"command": self.command, "overrides": list(self.overrides), "quick": self.quick, "notes": list(self.notes)}
         return {**command, "option_help": dict(self.option_help), "metrics": metrics, "preset": preset}
 
     @classmethod
@@ -59,4 +61,5 @@ class SweepRecord:
         """Make the record again from ``sweep.json`` and the records of its cells."""
         overrides, preset = tuple(request["overrides"]), Preset.of(request["preset"])
         metrics = {info["name"]: MetricInfo(**info) for info in request["metrics"]}
-        return cls(cells, request["command"], overrides, preset, request["quick"], request["option_help"], metrics, run_id)
+        notes = tuple(request.get("notes", ()))
+        return cls(cells, request["command"], overrides, preset, request["quick"], request["option_help"], metrics, run_id, notes)

@@ -24,7 +24,7 @@ def note(summary: SweepSummary, figure: str | None) -> str:
     paragraphs += [ERRORS_ARE_PRIVATE if summary.done else "", *leak_sentences(summary.cells)]
     paragraphs.append(f"**{HEADING}.** {summary.price.paragraph}" if summary.price else "")
     paragraphs.append(SIMULATED_NOISE if any(cell.simulated for cell in summary.cells) else "")
-    paragraphs += [f"`{sweep.command}`", _table(summary)]
+    paragraphs += [f"`{sweep.command}`", "\n".join(f"- {sentence}" for sentence in sweep.notes), _table(summary)]
     counts = Counter(cell.state for cell in summary.cells)
     paragraphs.append("\n".join(f"{plural(counts[state], 'cell')} {state}; see plan.csv." for state in STATES if counts[state]))
     return "\n\n".join(filter(None, paragraphs))

@@ -22,7 +22,8 @@ def describe_sweep(plan: SweepPlan, config: Mapping[str, Any], command: Sequence
     line = shlex.join(["python", "-m", "dpbench", *map(_without_password, command)])
     typed = tuple(map(_without_password, overrides))
     preset = Preset.of(config["preset"])
-    return SweepRecord((), line, typed, preset, bool(config["quick"]), _option_help(plan), _metric_info(plan))
+    quick = bool(config["quick"])
+    return SweepRecord((), line, typed, preset, quick, _option_help(plan), _metric_info(plan), notes=plan.notes)
 
 
 def sweep_key(plan: SweepPlan, preset: Preset | None) -> str:

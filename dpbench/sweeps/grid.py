@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused, unknown
@@ -19,6 +19,7 @@ from dpbench.cells.cell import Settings
 from dpbench.contracts.hooks import KINDS
 from dpbench.experiments.presets import unknown_experiment
 from dpbench.registry.lookup import registry
+from dpbench.sweeps import preset_options
 
 if TYPE_CHECKING:
     from dpbench.sweeps.hydra.composition import HydraComposer
@@ -37,6 +38,8 @@ class GridPoint:
 
     config: dict[str, Any]
     axes: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    """How the request differs from what was typed: options of a preset that were left out, and options that were added."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
         if count > 1:
             raise Refused(f"The key {key!r} is given {count} times. Write its values once, with commas to sweep them.")
     axes = {axis.key: axis for axis in request if not axis.for_hydra}
-    typed = frozenset(axes) - {"experiment"}
     preset = _take_preset(axes, composer)
+    typed = {key: axis.values for key, axis in axes.items()}
     if preset:
         axes = {axis.key: axis for axis in composer.preset_axes(preset)} | axes
     chosen = {key: _chosen_names(axis, composer) for key, axis in axes.items() if key in (*KINDS, *FILE_GROUPS)}
@@ -74,11 +77,19 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
     sections = _Sections(chosen, first, composer)
     if preset and sections.base["preset"]:
         sections.base["preset"]["name"] = preset
-    axes = {key: axis for key, axis in axes.items() if key in typed or not _idle(key, typed, sections)}
+    refused: preset_options.Refusals = {}
+    notes: list[str] = []
+    if preset:
+        by_group, of_preset = sections.by_group, {key: axis.values for key, axis in axes.items() if key not in typed}
+        idle = preset_options.idle_options(of_preset, by_group, typed)
+        axes = {key: axis for key, axis in axes.items() if key not in {idle_key for idle_key, _ in idle}}
+        refused = {**idle, **preset_options.refused_values(of_preset, by_group, typed)}
+        notes += preset_options.notes_on({**preset_options.undo_settings(by_group, typed), **refused})
     for axis in axes.values():
         _check_axis(axis, sections)
+    notes += preset_options.add_attribute_options(sections.by_group, {key: axis.values for key, axis in axes.items()})
     order = [Axis(key, tuple(chosen[key])) if key in chosen else axis for key, axis in axes.items()]
-    return list(_points(sections, order))
+    return [replace(point, notes=tuple(notes)) for point in _points(sections, order, refused)]
 
 
 class _Sections:
@@ -91,6 +102,13 @@ class _Sections:
         for group, (default, *others) in chosen.items():
             composed = {name: composer.compose([*first, f"{group}={name}"])[group] for name in others}
             self.choices[group] = {default: self.base[group], **composed}
+
+    @property
+    def by_group(self) -> dict[str, dict[str, Any]]:
+        """The sections of the groups whose options a preset may set, by the names of the chosen components or files."""
+        return {group: self.choices.get(group) or {self.base[group]["name"]: self.base[group]} for group in KINDS} | {
+            "splits": self.choices.get("splits") or {self.base["splits"]["scheme"]: self.base["splits"]}
+        }
 
     def components(self, kind: str) -> list[str]:
         """Return the names of the chosen components of a kind."""
@@ -134,12 +152,6 @@ def _chosen_names(axis: Axis, composer: HydraComposer) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _idle(key: str, typed: Collection[str], sections: _Sections) -> bool:
-    """Return whether a preset sets an option that the component (or scheme) typed in its place does not have."""
-    group, dot, name = key.partition(".")
-    return bool(dot) and group in (*KINDS, "splits") and group in typed and name not in sections.keys(group)
-
-
 def _check_axis(axis: Axis, sections: _Sections) -> None:
     """Refuse an unknown key, and several values where all cells must agree."""
     group, dot, name = axis.key.partition(".")
@@ -155,14 +167,14 @@ def _check_axis(axis: Axis, sections: _Sections) -> None:
         raise Refused(f"The key {axis.key!r} is the same for a whole sweep. Got {len(axis.values)} values.")
 
 
-def _points(sections: _Sections, order: Sequence[Axis]) -> Iterator[GridPoint]:
+def _points(sections: _Sections, order: Sequence[Axis], refused: preset_options.Refusals) -> Iterator[GridPoint]:
     seen: set[str] = set()
     for values in itertools.product(*(axis.values for axis in order)):
         config = deepcopy(sections.base)
         chosen = {axis.key: value for axis, value in zip(order, values, strict=True)}
         for group, choices in sections.choices.items():
             config[group] = deepcopy(choices[chosen[group]])
-        applied = [axis for axis in order if axis.key in sections.choices or _set(config, axis.key, chosen[axis.key])]
+        applied = [axis for axis in order if axis.key in sections.choices or _set(config, axis.key, chosen[axis.key], refused)]
         axes = {axis.key: chosen[axis.key] for axis in applied if axis.swept}
         # an option that one mechanism has and another has not would give the other the same cell once per value
         mark = repr((sorted(axes.items(), key=lambda item: item[0]), [config.get(kind, {}) for kind in KINDS]))
@@ -171,11 +183,11 @@ def _points(sections: _Sections, order: Sequence[Axis]) -> Iterator[GridPoint]:
             yield GridPoint(config, axes)
 
 
-def _set(config: dict[str, Any], key: str, value: Any) -> bool:
-    """Set a key and return True; return False if the chosen component has no such option."""
+def _set(config: dict[str, Any], key: str, value: Any, refused: preset_options.Refusals) -> bool:
+    """Set a key and return True; return False if the chosen component has no such option, or refuses a preset's value."""
     group, dot, name = key.partition(".")
     section = config[group] if dot else config
-    if dot and name not in section:
+    if dot and (name not in section or value in refused.get((key, section.get("name", "")), ())):
         return False
     section[name if dot else group] = value
     return True

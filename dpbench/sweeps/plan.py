@@ -73,6 +73,8 @@ class SweepPlan:
     cells: tuple[PlannedCell, ...]
     tables: Mapping[str, TableFacts]
     """By what the cells on a table share (:attr:`Cell.shared`)."""
+    notes: tuple[str, ...] = ()
+    """How the cells differ from what was typed (:attr:`GridPoint.notes`)."""
 
     @property
     def to_run(self) -> list[PlannedCell]:
@@ -141,7 +143,7 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
             tables[shared] = _table_facts(resolved.cell, resolved.components["model"])
         planned = _planned(resolved, tables[shared])
         cells.setdefault(planned.identity, planned)
-    return SweepPlan(tuple(cells.values()), tables)
+    return SweepPlan(tuple(cells.values()), tables, tuple(dict.fromkeys(note for point in points for note in point.notes)))
 
 
 def _planned(point: ResolvedPoint, table: TableFacts) -> PlannedCell:

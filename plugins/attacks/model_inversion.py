@@ -69,7 +69,7 @@ class ModelInversion(Attack):
     needs: ClassVar[frozenset[Capability]] = frozenset({"likelihood"})
     metrics = (*METRICS, *(of_control(control, info) for control in CONTROLS for info in METRICS))
 
-    sensitive: str = option("", help="the attribute; empty: the first that the dataset declares sensitive")
+    sensitive: str = option("", names_attributes=True, help="the attribute; empty: the first that the dataset declares sensitive")
     likelihood: Literal["auto", "hard", "soft"] = option("auto", help="π for two classes; auto: hard, as in the papers")
     prior: Literal["training", "uniform"] = option(
         "training", help="p: the training marginal, or equal for all values that occur"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, ClassVar, Literal, Self
@@ -72,7 +73,8 @@ class Adult(Dataset):
     This is Becker and Kohavi's extract of the Current Population Survey. By default a binary model predicts income above 50,000
     and a real one hours per week; ``target`` chooses (a binary model of hours predicts more than 40). The other one is a feature.
     ``coding=one_hot`` has six categorical attributes with one column per declared level, one sensitivity group each.
-    ``coding=numeric`` has nine columns, as close to ``census`` as the table allows, and no groups.
+    ``coding=numeric`` has nine columns, as close to ``census`` as the table allows, and no groups. It is the default where the
+    command names an attribute that only this coding has, such as ``is_married``.
 
     3,620 persons have a missing work class, occupation or country. By default this is a level (``unknown``). ``missing=drop``
     leaves these rows out, which leaves 45,222, and records how many it left out. The survey's weights are not used.
@@ -86,6 +88,11 @@ class Adult(Dataset):
     target: Target | None = option(None, help="null: income for a binary model, hours for a real one")
     coding: Literal["one_hot", "numeric"] = option("one_hot", help="one column per level, or nine numeric columns")
     missing: Literal["level", "drop"] = option("level", help="count a missing value as a level, or drop its row")
+
+    @classmethod
+    def options_for(cls, attributes: Collection[str]) -> Mapping[str, Any]:
+        only_numeric = {SINGLE.name, MARRIED.name, ABROAD.name}
+        return {"coding": "numeric"} if only_numeric.intersection(attributes) and LEVELS.keys().isdisjoint(attributes) else {}
 
     def for_target(self, target: TargetKind) -> Self:
         return self if self.target else replace(self, target="income_over_50k" if target == "binary" else "hours_per_week")

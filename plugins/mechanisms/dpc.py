@@ -60,7 +60,9 @@ class SensitiveCoefficients(Mechanism):
 
     gamma: float = option(0.01, low=0.001, high=1, help="γ = ε_s / ε_n; 1 is fm")
     beta_rule: Literal["share", "paper"] = option("share", help="β: the sensitive share of Δ, or of the columns (k/D)")
-    sensitive: tuple[str, ...] = option((), help="the sensitive attributes; empty: those that the dataset declares")
+    sensitive: tuple[str, ...] = option(
+        (), names_attributes=True, help="the sensitive attributes; empty: those that the dataset declares"
+    )
     convention: Convention = option("monomial", help="which numbers get noise, as in fm")
     sensitivity: Sensitivity = option("paper", help="the bound Δ: as printed, as in the authors' program, or the supremum")
     ridge: Literal["auto", "code"] | float = option(

@@ -43,7 +43,9 @@ class DropSensitive(Mechanism):
     guarantee: ClassVar[str] = "its base's"
 
     base: str = option("no_privacy", help="the mechanism that fits the remaining columns, with its default options")
-    sensitive: tuple[str, ...] = option((), help="the sensitive attributes; empty: those that the dataset declares")
+    sensitive: tuple[str, ...] = option(
+        (), names_attributes=True, help="the sensitive attributes; empty: those that the dataset declares"
+    )
 
     def counted(self) -> Currency:
         return self._base().counted()
