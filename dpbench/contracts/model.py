@@ -86,6 +86,11 @@ class Problem(ABC):
         """Return the weight of rows with these residuals y - x'w, from 0 to kappa (Park and Welling 2016, equation 2)."""
         raise ValueError(f"{type(self).__name__} has no weights.")
 
+    @property
+    def closed_form(self) -> bool:
+        """Whether the penalty is quadratic, so that ``minimise`` returns the stationary point of any quadratic objective."""
+        return True
+
     def regularised(self, quadratic: Quadratic) -> Quadratic:
         """Return the objective plus the smooth part of the penalty: before a repair, which must see both."""
         return quadratic

@@ -15,7 +15,7 @@ from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.polynomial import Polynomial
 from dpbench.privacy.queries.quadratic import Quadratic
 
-Repair = Literal["trim", "floor", "none"]
+Repair = Literal["trim", "floor", "none", "stationary"]
 
 RADIUS = 10.0
 """An objective without a minimum is minimised within this norm of the weights: a public constant."""
@@ -38,8 +38,11 @@ def minimise(
     ``ridge``: multiples of the noise's standard deviation on M's coefficients, added to M's diagonal (Zhang et al. 2012,
     section 6.1). ``repair``: ``trim`` drops directions whose eigenvalue is not positive (section 6.2); ``floor`` raises
     eigenvalues to the largest that noise alone makes, 2 std sqrt(D); ``none`` leaves the objective unchanged, and if it has
-    no minimum, reports the run as diverged and minimises it within ‖w‖ <= ``radius``. ``columns``: ridge and repair act on u,
-    w_j = q_j u_j (one q for all runs, or one per run), for which noise of unequal scales is even.
+    no minimum, reports the run as diverged and minimises it within ‖w‖ <= ``radius``; ``stationary`` leaves it unchanged too, and
+    returns the stationary point -½ M⁻¹c, which the closed forms of Dandekar et al. 2018 (equations 3 and 5) give whether M is
+    positive definite or not. Such a run counts as diverged as well. With an absolute penalty there is no closed form, and
+    ``stationary`` does what ``none`` does. ``columns``: ridge and repair act on u, w_j = q_j u_j (one q for all runs, or one per
+    run), for which noise of unequal scales is even.
     """
     noisy = problem.regularised(objective.quadratic(coefficients, problem.n))
     if columns is not None:
@@ -50,7 +53,9 @@ def minimise(
     unbounded = ~repaired.bounded
     status = np.where(unbounded, DIVERGED, np.where(changed, REPAIRED, OK))
     back = repaired if columns is None else repaired.rescaled(1 / columns)
-    return Fit(minimum_within(problem, back, unbounded, radius), status, {"not_positive_definite": ~definite})
+    # without a run that counts as unbounded, every run gets its stationary point, which is the minimum if there is one
+    confined = unbounded & (repair != "stationary" or not problem.closed_form)
+    return Fit(minimum_within(problem, back, confined, radius), status, {"not_positive_definite": ~definite})
 
 
 def minimum_within(problem: Problem, quadratic: Quadratic, unbounded: np.ndarray, radius: float = RADIUS) -> np.ndarray:
@@ -87,5 +92,5 @@ def _none(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Qu
     return quadratic, ~quadratic.bounded
 
 
-_REPAIRS = {"trim": _trim, "floor": _floor, "none": _none}
+_REPAIRS = {"trim": _trim, "floor": _floor, "none": _none, "stationary": _none}
 """Each repair returns the repaired objective and which runs it changed."""

@@ -55,7 +55,7 @@ class BudgetAllocation(Mechanism):
     epsilon_1: float | None = option(None, low=0, open_low=True, help="the quadratic coefficients' part of ε, instead of alpha")
     radius: float = option(1.0, low=0, open_low=True, help="for alpha=opt: a public guess of ‖w‖ (logistic: of ‖w‖/2)")
     ridge: float = option(4.0, low=0, help="multiples of the std of the quadratic noise")
-    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive")
+    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; see fm")
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         objective = problem.polynomial()

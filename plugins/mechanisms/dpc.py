@@ -68,7 +68,7 @@ class SensitiveCoefficients(Mechanism):
     ridge: Literal["auto", "code"] | float = option(
         "auto", low=0, help="multiples of the std at ε_n; auto: as fm; code: 5 at ε_s"
     )
-    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive")
+    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; see fm")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         return lacks_sensitive(self.sensitive, geometry, "mechanism.sensitive=[...]")

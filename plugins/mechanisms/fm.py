@@ -42,7 +42,9 @@ class FunctionalMechanism(Mechanism):
     Errata: the published Δ is valid but too large: about two times in the box (logistic: three times) and fourteen times in the
     ball at D = 13. ``sensitivity=tight`` is the supremum. Dandekar et al. call ``repair=none ridge=0`` unstable (section 5.4):
     if the noisy objective has no minimum, the result of a convex solver is arbitrary. Here such a run gets the least value
-    within ‖w‖ <= ``radius`` and counts in ``health/diverged``. They doubt whether making M symmetric, trimming and an inexact
+    within ‖w‖ <= ``radius`` and counts in ``health/diverged``. With ``repair=stationary`` it gets the stationary point -½ M⁻¹c
+    instead, as from their closed forms for linear and ridge regression (equations 3 and 5); lasso and elastic net have no closed
+    form, and stay with the least value. They doubt whether making M symmetric, trimming and an inexact
     solver are free of privacy cost; all three are, as post-processing.
     """
 
@@ -53,7 +55,9 @@ class FunctionalMechanism(Mechanism):
     convention: Convention = option("monomial", help="which numbers get noise: Algorithm 1, section 6.1 or the program")
     sensitivity: Sensitivity = option("paper", help="the bound Δ: as printed, as in the authors' program, or the supremum")
     ridge: Literal["auto"] | float = option("auto", low=0, help="multiples of the noise's std; auto: 4 (code: 5), 0 with floor")
-    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive")
+    repair: Repair = option(
+        "trim", help="what happens to eigenvalues that are not positive; stationary: nothing, take -½ M⁻¹c"
+    )
     radius: float = option(RADIUS, low=0, open_low=True, help="bound on ‖w‖ if there is neither a repair nor a minimum")
     until_bounded: bool = option(False, help="draw again until the objective is bounded, at ε/2 (instead of ridge and repair)")
     max_tries: int | None = option(None, low=1, help="limit for until_bounded; a loop with a limit has no guarantee")

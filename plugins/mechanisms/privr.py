@@ -63,7 +63,7 @@ class RelevanceAllocation(Mechanism):
     rule: Literal["proportional", "threshold"] = option("proportional", help="how relevance becomes β")
     floor: float = option(0.1, low=0, high=1, open_low=True, help="smallest β before scaling to a mean of 1 (proportional)")
     ridge: float = option(4.0, low=0, help="multiples of the noise's std")
-    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive")
+    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; see fm")
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         objective = problem.polynomial()

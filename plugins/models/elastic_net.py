@@ -50,6 +50,10 @@ class ElasticNetSquares(PenalisedSquares):
         """The factor of ‖w‖₁ in the summed objective of each run."""
         return np.asarray((1 - self.alpha) * self.penalty * self.n)
 
+    @property
+    def closed_form(self) -> bool:
+        return not self.absolute_weight.any()
+
     @cached_fit
     def exact(self, sample: Sample) -> Fit:
         return super().exact(sample)

@@ -12,6 +12,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ),
     ("fm", {"sensitivity": "tight", "repair": "floor"}),
     ("fm", {"sensitivity": "tight", "repair": "none", "ridge": 0}),
+    ("fm", {"sensitivity": "tight", "repair": "stationary", "ridge": 0}),
     ("fm", {"sensitivity": "tight", "until_bounded": True}),
     *(("dpba", options) for options in ({}, {"alpha": "paper"}, {"alpha": 0.3}, {"epsilon_1": 0.4})),
     *(("dpc", {"sensitivity": s, "beta_rule": rule}) for s, rule in product(("paper", "tight"), ("share", "paper"))),

@@ -24,6 +24,8 @@ NOISE = laplace(1.0, 0.5, "p")  # scale 2 on every coefficient: variance 8
 DEFINITE = [3.0, 1.0, 2.0, -1.0, 4.0]
 """Monomials: M = [[3, ½], [½, 2]], c = (-1, 4)."""
 INDEFINITE = [3.0, 0.0, -2.0, -1.0, 4.0]
+OPEN = [("lasso", {}, False), ("elastic_net", {"alpha": 0.5}, False)]
+"""Models without a closed form."""
 
 
 def test_the_ridge_is_in_multiples_of_the_noise_on_the_quadratic_part(problem) -> None:
@@ -47,6 +49,54 @@ def test_each_run_is_repaired_on_its_own(repair, status, problem) -> None:
         np.testing.assert_allclose(fit.weights[1], expected[repair], rtol=1e-12)
     else:
         assert np.linalg.norm(fit.weights[1]) == pytest.approx(10.0, rel=1e-6)
+
+
+def test_without_a_minimum_the_closed_form_is_where_the_gradient_is_zero(problem) -> None:
+    """Dandekar et al. 2018, equation 3: the stationary point of an indefinite objective is its saddle."""
+    fit = minimise(problem, problem.polynomial(), np.array([DEFINITE, INDEFINITE]), NOISE, 0.0, "stationary")
+    np.testing.assert_allclose(fit.weights[1], [1 / 6, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(fit.weights[0], np.linalg.solve([[6.0, 1.0], [1.0, 4.0]], [1.0, -4.0]), rtol=1e-12)
+    assert fit.status.tolist() == ["ok", "diverged"]
+    assert fit.health["not_positive_definite"].tolist() == [False, True]
+
+
+def test_the_closed_form_has_no_bound_on_the_weights(problem) -> None:
+    near_singular = [1e-9, 0.0, -1.0, -1.0, 4.0]
+    fit = minimise(problem, problem.polynomial(), np.array([near_singular, INDEFINITE]), NOISE, 0.0, "stationary", radius=1.0)
+    np.testing.assert_allclose(fit.weights[0], [5e8, 2.0], rtol=1e-9)
+
+
+def test_on_a_singular_objective_the_closed_form_is_the_stationary_point_of_smallest_norm(problem) -> None:
+    singular = [4.0, 0.0, 0.0, -8.0, 0.0]
+    fit = minimise(problem, problem.polynomial(), np.array([singular, singular]), NOISE, 0.0, "stationary")
+    np.testing.assert_allclose(fit.weights, [[1.0, 0.0]] * 2, atol=1e-12)
+    assert fit.health["not_positive_definite"].all()
+
+
+def test_the_closed_form_is_the_same_in_rescaled_columns(problem) -> None:
+    columns = np.array([2.0, 0.5])
+    answers = np.array([DEFINITE, INDEFINITE])
+    plain = minimise(problem, problem.polynomial(), answers, NOISE, 0.0, "stationary")
+    rescaled = minimise(problem, problem.polynomial(), answers, NOISE, 0.0, "stationary", columns=columns)
+    np.testing.assert_allclose(rescaled.weights, plain.weights, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("model", "options", "closed"), [("ridge", {}, True), ("elastic_net", {"alpha": 1.0}, True), *OPEN])
+def test_an_absolute_penalty_has_no_closed_form(model, options, closed, make, curate, geometry, rows) -> None:
+    """Ridge is equation 5; lasso and elastic net then do what ``none`` does."""
+    generator = np.random.default_rng(0)
+    curator = curate(rows(geometry(2), generator.uniform(-1, 1, (30, 2)), generator.uniform(-1, 1, 30)))
+    problem = make("model", model, intercept=False, penalty=0.01, **options).prepare(curator)
+    fits = {
+        repair: minimise(problem, problem.polynomial(), np.array([INDEFINITE]), NOISE, 0.0, repair)
+        for repair in ("stationary", "none")
+    }
+    assert fits["stationary"].status.tolist() == ["diverged"]
+    if closed:
+        saddle = np.linalg.solve(-2 * (np.diag([3.0, -2.0]) + 0.3 * np.eye(2)), [-1.0, 4.0])
+        np.testing.assert_allclose(fits["stationary"].weights[0], saddle, rtol=1e-10)
+    else:
+        np.testing.assert_array_equal(fits["stationary"].weights, fits["none"].weights)
 
 
 def test_columns_scale_the_ridge_and_the_repair_and_leave_the_objective(problem) -> None:

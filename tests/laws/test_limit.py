@@ -20,7 +20,7 @@ from dpbench.privacy.noise import Draws
 FM = [
     ("fm", {"convention": convention, "sensitivity": sensitivity, "repair": repair})
     for convention, sensitivity, repair in product(
-        ["monomial", "matrix", "code"], ["paper", "code", "tight"], ["trim", "floor", "none"]
+        ["monomial", "matrix", "code"], ["paper", "code", "tight"], ["trim", "floor", "none", "stationary"]
     )
 ]
 DPBA = [
