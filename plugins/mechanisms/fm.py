@@ -55,9 +55,7 @@ class FunctionalMechanism(Mechanism):
     convention: Convention = option("monomial", help="which numbers get noise: Algorithm 1, section 6.1 or the program")
     sensitivity: Sensitivity = option("paper", help="the bound Δ: as printed, as in the authors' program, or the supremum")
     ridge: Literal["auto"] | float = option("auto", low=0, help="multiples of the noise's std; auto: 4 (code: 5), 0 with floor")
-    repair: Repair = option(
-        "trim", help="what happens to eigenvalues that are not positive; stationary: nothing, take -½ M⁻¹c"
-    )
+    repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; stationary: nothing, take -½ M⁻¹c")
     radius: float = option(RADIUS, low=0, open_low=True, help="bound on ‖w‖ if there is neither a repair nor a minimum")
     until_bounded: bool = option(False, help="draw again until the objective is bounded, at ε/2 (instead of ridge and repair)")
     max_tries: int | None = option(None, low=1, help="limit for until_bounded; a loop with a limit has no guarantee")
