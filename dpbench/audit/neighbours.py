@@ -105,10 +105,14 @@ def search(move: Move, start: Pairs, generator: np.random.Generator, rounds: int
 def attaining_pairs(geometry: Geometry) -> Pairs:
     """Return pairs from the row of ones to rows of equal features t, for a grid of t and both ends of the target.
 
-    The suprema of docs/sensitivities.md are met at such pairs: t = 0, 1/D, -1 or a value between, by scaling and convention.
+    The suprema of docs/sensitivities.md are met at such pairs: t = 0, 1/D, -1 or a value between, by scaling and convention. In
+    the corner they are met where the features are 1/√D (linear) or 2/√D (logistic) of their range.
     """
     numeric = max(geometry.numeric, 1)
-    values = np.unique(np.concatenate([np.linspace(-1, 1, EQUAL_FEATURE_VALUES), [1 / numeric, -1 / numeric]]))
+    special = [1 / numeric, -1 / numeric]
+    if geometry.scaling == "corner":
+        special = [2 * min(share / math.sqrt(numeric), 1) - 1 for share in (1, 2)]
+    values = np.unique(np.concatenate([np.linspace(-1, 1, EQUAL_FEATURE_VALUES), special]))
     t, y = (array.ravel() for array in np.meshgrid(values, _target_ends(geometry)))
     first = _rows_of_box(geometry, _equal_features(geometry, np.ones(len(t)), 0), np.ones(len(t)), equal=True)
     second = _rows_of_box(geometry, _equal_features(geometry, t, 1), y, equal=True)
@@ -119,7 +123,8 @@ def ones_to_zeros(geometry: Geometry) -> Pairs:
     """Return the pair from the row of ones to the row of zeros, and from the upper end of the target to the lower one."""
     ones = _equal_features(geometry, np.ones(1), 0)
     low, high = (np.array([end]) for end in _target_ends(geometry))
-    first, second = _rows_of_box(geometry, ones, high, equal=True), _rows_of_box(geometry, 0 * ones, low, equal=True)
+    first, second = _rows_of_box(geometry, ones, high, equal=True), zero_rows(geometry, 1)
+    second.z[:, -1] = low
     return Pairs(first, second, ("ones to zeros",))
 
 
@@ -163,6 +168,7 @@ def _rows_of_box(geometry: Geometry, x: np.ndarray, y: np.ndarray, equal: bool =
 
     Without groups, rows go to the surface of the ball, or with ``equal`` to where ``scale`` maps rows of equal features.
     """
+    x = geometry.from_box(x)
     if geometry.scaling == "ball":
         if geometry.groups or equal:
             x = x * _box_unit(geometry)
@@ -179,7 +185,7 @@ def _ball_radius(geometry: Geometry) -> float:
 
 def _box_unit(geometry: Geometry) -> float:
     """Return what the box's 1 is in this geometry: in the ball, numeric columns and groups share the squared norm equally."""
-    if geometry.scaling == "box":
+    if geometry.scaling != "ball":
         return 1.0
     parts = geometry.numeric + len(geometry.groups)
     return INSIDE * math.sqrt((1 - geometry.constant**2 if geometry.intercept else 1.0) / parts)
@@ -220,11 +226,14 @@ def _nudge(rows: Rows, generator: np.random.Generator) -> Rows:
     """Return rows with one or two values changed."""
     z, count, geometry = rows.z.copy(), rows.n, rows.geometry
     numeric, every = _numeric_columns(geometry), np.arange(rows.n)
+    low, high = geometry.value_range
+    middle, half = (low + high) / 2, (high - low) / 2
     for _ in range(2 if len(numeric) else 0):
         column = 1 + generator.choice(numeric, count)
         old = z[every, column]
-        near = np.clip(old + generator.normal(0, 0.2, count), -1, 1)
-        z[every, column] = np.choose(generator.integers(5, size=count), [old, near, -old, 0 * old, np.where(old < 0, -1.0, 1.0)])
+        near = np.clip(old + generator.normal(0, 0.2, count) * half, low, high)
+        values = [old, near, 2 * middle - old, np.full(count, middle), np.where(old < middle, low, high)]
+        z[every, column] = np.choose(generator.integers(5, size=count), values)
     for members in geometry.groups:
         changed = generator.random(count) < 0.2
         level = generator.integers(-1, len(members), count)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -30,6 +29,8 @@ MAX_REDRAWS = 20_000
 """An audit ends after this many draws in a row that are not accepted."""
 SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (2, 3))
 """Numeric columns, and the levels of a one-hot group."""
+CORNER_SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (3, 0))
+"""The same for the corner, which has no one-hot groups."""
 
 Answers = tuple[Answer, Answer]
 """The answers to one call on two neighbouring tables. Their noisy values are the same."""
@@ -134,9 +135,11 @@ def _total_mu(costs: Sequence[Cost]) -> float | None:
 
 
 def example_geometries(model: Model) -> list[Geometry]:
-    """Return one column alone, and two with a one-hot group, in the box and in the ball."""
-    scalings: tuple[Scaling, ...] = ("box", "ball")
-    return [example_geometry(model, numeric, levels, scaling) for scaling, (numeric, levels) in product(scalings, SHAPES)]
+    """Return one column alone, and two with a one-hot group, in the box and in the ball; without an intercept also the corner."""
+    shapes: dict[Scaling, tuple[tuple[int, int], ...]] = {"box": SHAPES, "ball": SHAPES}
+    if not model.intercept:
+        shapes["corner"] = CORNER_SHAPES
+    return [example_geometry(model, numeric, levels, scaling) for scaling, sizes in shapes.items() for numeric, levels in sizes]
 
 
 def example_geometry(model: Model, numeric: int, levels: int = 0, scaling: Scaling = "box") -> Geometry:

@@ -1,4 +1,4 @@
-"""The two errors that users see, how others become refusals, and the sentences about names that are unknown or badly spelled."""
+"""The errors that users see, how others become refusals, and the sentences about names that are unknown or badly spelled."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -9,6 +9,10 @@ from typing import Any
 
 class Refused(Exception):
     """The request itself is wrong: one clear sentence, exit code 2, nothing written."""
+
+
+class Inapplicable(Refused):
+    """A combination of a table and a model makes no sense: a single run is refused, a sweep prunes the cell."""
 
 
 class Unfinished(Exception):

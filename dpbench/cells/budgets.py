@@ -40,7 +40,7 @@ def made_up(geometry: Geometry, n: int) -> Rows:
     """Return rows of a geometry that are drawn at random, always the same ones."""
     generator = np.random.default_rng(0)
     z = np.ones((n, geometry.features + 2))
-    z[:, 1:-1] = generator.uniform(-1, 1, (n, geometry.features))
+    z[:, 1:-1] = geometry.from_box(generator.uniform(-1, 1, (n, geometry.features)))
     for members in geometry.groups:
         levels = 1 + np.array(members)
         z[:, levels] = 0.0

@@ -54,7 +54,7 @@ class Dataset(Component):
 
     kind: ClassVar[str] = "dataset"
 
-    scaling: Scaling = option("box", help="columns to [-1, 1], or rows into the unit ball")
+    scaling: Scaling = option("box", help="columns to [-1, 1], rows into the unit ball, or columns to [0, 1/sqrt(d)]")
     sample_n: int | None = option(None, low=2, help="number of rows, drawn once with the seed; null takes all")
     sample_rate: float = option(1.0, low=0, high=1, open_low=True, help="share of the rows that each repeat draws")
     attributes: tuple[str, ...] | int | None = option(

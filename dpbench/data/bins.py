@@ -24,7 +24,7 @@ STEP_BINS = 2**18
 
 @dataclass(frozen=True)
 class Binning:
-    """The bins of a histogram over the features and the target of box-scaled rows.
+    """The bins of a histogram over the features and the target of rows that are scaled to the box or the corner.
 
     Each attribute is an axis, and the target is the last one; the intercept has none. A one-hot group has a bin for each
     level and one for "no level"; an attribute with at most ``bins_per_attribute`` public levels has a bin for each; every
@@ -36,8 +36,8 @@ class Binning:
     bins_per_attribute: int
 
     def __post_init__(self) -> None:
-        if self.geometry.scaling != "box":
-            raise ValueError("Bins divide the box, not the ball.")
+        if self.geometry.scaling == "ball":
+            raise ValueError("Bins divide the declared ranges of columns, which the ball does not keep.")
 
     @classmethod
     def within(cls, geometry: Geometry, bins: int, limit: int) -> Binning:
@@ -54,14 +54,15 @@ class Binning:
         leaders = {group[0]: group for group in g.groups}
         grouped = {member for group in g.groups for member in group}
         axes: list[BinAxis] = []
+        ends = g.value_range
         for index in range(g.features):
             if index in leaders:
                 axes.append(_one_hot_bins([1 + member for member in leaders[index]]))
             elif index not in grouped:
                 levels = g.levels[index] if g.levels else 0
-                axes.append(_level_bins(1 + index, -1.0, levels) if 1 < levels <= bins else _equal_bins(1 + index, bins))
+                axes.append(_level_bins(1 + index, ends, levels) if 1 < levels <= bins else _equal_bins(1 + index, ends, bins))
         target = 1 + g.features
-        return (*axes, _level_bins(target, 0.0, 2) if g.target == "binary" else _equal_bins(target, bins))
+        return (*axes, _level_bins(target, (0.0, 1.0), 2) if g.target == "binary" else _equal_bins(target, (-1.0, 1.0), bins))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -182,14 +183,17 @@ class BinAxis:
         return len(self.centres)
 
 
-def _equal_bins(column: int, size: int) -> BinAxis:
-    """Return equal bins of [-1, 1]; the upper end belongs to the last."""
-    return _numeric_bins(column, (2 * np.arange(size) + 1) / size - 1, lambda values: np.floor((values + 1) * (size / 2)))
+def _equal_bins(column: int, ends: tuple[float, float], size: int) -> BinAxis:
+    """Return equal bins of a range; the upper end belongs to the last."""
+    low, width = ends[0], ends[1] - ends[0]
+    centres = low + width / 2 * ((2 * np.arange(size) + 1) / size)
+    return _numeric_bins(column, centres, lambda values: np.floor((values - low) * (size / width)))
 
 
-def _level_bins(column: int, low: float, size: int) -> BinAxis:
-    """Return a bin for each of ``size`` equally spaced values from ``low`` to 1."""
-    return _numeric_bins(column, np.linspace(low, 1, size), lambda values: np.rint((values - low) * ((size - 1) / (1 - low))))
+def _level_bins(column: int, ends: tuple[float, float], size: int) -> BinAxis:
+    """Return a bin for each of ``size`` equally spaced values, both ends included."""
+    low, width = ends[0], ends[1] - ends[0]
+    return _numeric_bins(column, np.linspace(*ends, size), lambda values: np.rint((values - low) * ((size - 1) / width)))
 
 
 def _numeric_bins(column: int, centres: np.ndarray, position: Callable[[np.ndarray], np.ndarray]) -> BinAxis:

@@ -1,13 +1,16 @@
 """The geometry of a scaled table: public facts about the design, the only source of sensitivities."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Self
 
+import numpy as np
+
 from dpbench.base.errors import check_known
 
-Scaling = Literal["box", "ball"]
+Scaling = Literal["box", "ball", "corner"]
 TargetKind = Literal["real", "binary"]
 
 
@@ -16,8 +19,9 @@ class Geometry:
     """What is public about a design matrix: its columns, how they were scaled, and which values the target can take.
 
     Under ``box`` scaling numeric columns lie in [-1, 1] and one-hot columns hold 0 and 1; under ``ball`` a row's L2 norm is
-    at most 1. The target lies in [-1, 1] (``real``) or is 0 or 1 (``binary``). If there is an intercept, it is the first
-    column of the design and holds the value ``constant``.
+    at most 1; under ``corner`` each of d numeric columns lies in [0, 1/sqrt(d)], which is the box in the positive corner of
+    the unit ball, without an intercept and without one-hot columns. The target lies in [-1, 1] (``real``) or is 0 or 1
+    (``binary``). If there is an intercept, it is the first column of the design and holds the value ``constant``.
     """
 
     columns: tuple[str, ...]
@@ -36,6 +40,12 @@ class Geometry:
     """The attributes declared sensitive: public, as declarations are."""
     levels: tuple[int, ...] = ()
     """The number of equally spaced values that each feature column can take; 0 if it is continuous or not declared."""
+    table_features: int = 0
+    """The number of feature columns of the whole table; 0 if this geometry has all of them."""
+
+    def __post_init__(self) -> None:
+        if self.scaling == "corner" and (self.intercept or self.groups):
+            raise ValueError("Corner scaling allows neither an intercept nor one-hot groups.")
 
     @property
     def features(self) -> int:
@@ -51,6 +61,16 @@ class Geometry:
     def numeric(self) -> int:
         """The number of feature columns outside one-hot groups."""
         return len(self.columns) - sum(map(len, self.groups))
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """The range of one numeric column: [-1, 1], or [0, 1/sqrt(d)] in the corner, where d counts the whole table's columns."""
+        return (0.0, 1 / math.sqrt(self.table_features or self.features)) if self.scaling == "corner" else (-1.0, 1.0)
+
+    def from_box(self, values: np.ndarray) -> np.ndarray:
+        """Map values from [-1, 1] to the range of a numeric column."""
+        low, high = self.value_range
+        return values if low == -high else (values + 1) * (high / 2)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -68,8 +88,13 @@ class Geometry:
         return [index for index, name in enumerate(self._owners) if name not in attributes]
 
     def without(self, attributes: Collection[str]) -> Self:
-        """Return the geometry of the same rows without these attributes. The scaling stays: under ``ball`` norms only shrink."""
+        """Return the geometry of the same rows without these attributes.
+
+        The scaling stays: under ``ball`` norms only shrink, under ``corner`` the columns keep their range.
+        """
         remaining = self.columns_without(attributes)
+        if len(remaining) == self.features:
+            return self
         new_index = {old: new for new, old in enumerate(remaining)}
         return replace(
             self,
@@ -78,6 +103,7 @@ class Geometry:
             attributes=tuple(self._owners[index] for index in remaining),
             levels=tuple(self.levels[index] for index in remaining) if self.levels else (),
             sensitive=tuple(name for name in self.sensitive if name not in attributes),
+            table_features=self.table_features or self.features,
         )
 
     @property

@@ -1,19 +1,23 @@
 """Scaling: from a table with public bounds to rows of numbers with few digits, whose sums are exact.
 
-Values are clipped to their declared bounds, mapped to [-1, 1] (box) or into the unit ball (ball), and truncated towards
-zero to multiples of 2^-k with 2k + log2 n <= 53 and k <= 16. So every sum of products of two columns is exact in float64:
-the same whatever the order, the chunks, the threads or the machine. Truncation towards zero keeps bounds and norms.
+Values are clipped to their declared bounds, mapped to [-1, 1] (box), into the unit ball (ball) or to [0, 1/sqrt(d)] (corner:
+the box in the positive corner of the unit ball), and truncated towards zero to multiples of 2^-k with 2k + log2 n <= 53 and
+k <= 16. So every sum of products of two columns is exact in float64: the same whatever the order, the chunks, the threads or
+the machine. Truncation towards zero keeps bounds and norms.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Inapplicable, Refused
 from dpbench.data.geometry import Geometry, Scaling, TargetKind
 from dpbench.data.table import Table
+
+Groups = Mapping[str, tuple[int, ...]]
+"""The positions of each one-hot group's columns."""
 
 MAX_FRACTION_BITS = 16
 CHUNK = 16_384
@@ -61,10 +65,13 @@ class Rows:
 
 def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> Rows:
     """Clip, map and truncate the rows of a table; a binary target says whether the table's threshold is exceeded."""
+    groups = _groups(table)
+    if scaling == "corner":
+        _check_corner(groups, intercept)
     bits = fraction_bits(table.rows)
     z = np.empty((table.rows, len(table.columns) + 2))  # filled in place: tables may be large
     z[:, 0] = 1
-    constant = _map_features(table, scaling, intercept, z[:, 1:-1])
+    constant = _map_features(table, groups, scaling, intercept, z[:, 1:-1])
     truncate(z[:, 1:-1], bits)
     constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
     half_range, clipped, low, high = 1.0, 0.0, table.target.low, table.target.high
@@ -78,7 +85,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     truncate(z[:, -1], bits)
     geometry = Geometry(
         columns=tuple(column.name for column in table.columns),
-        groups=_groups(table),
+        groups=tuple(groups.values()),
         intercept=intercept,
         scaling=scaling,
         target=target,
@@ -104,8 +111,8 @@ def truncate(values: np.ndarray, bits: int) -> np.ndarray:
     return values
 
 
-def _map_features(table: Table, scaling: Scaling, intercept: bool, out: np.ndarray) -> float:
-    """Write the features into [-1, 1] or into the unit ball; return the constant of the intercept, which shares the ball."""
+def _map_features(table: Table, groups: Groups, scaling: Scaling, intercept: bool, out: np.ndarray) -> float:
+    """Write the features as the scaling says; return the constant of the intercept, which shares the ball."""
     if scaling == "ball" and table.radius is not None:
         # a declared norm: clip every row to it; the features and an intercept share the ball equally
         out[:] = table.features
@@ -117,8 +124,12 @@ def _map_features(table: Table, scaling: Scaling, intercept: bool, out: np.ndarr
         out[:, index] = _boxed(table.features[:, index], column.low, column.high, column.group is not None)
     if scaling == "box":
         return 1.0
+    if scaling == "corner":  # Zhang et al. 2012, footnote 1: (x - low) / ((high - low) sqrt(d))
+        out += 1
+        out /= 2 * math.sqrt(len(table.columns))
+        return 1.0
     # x <- box(x) / sqrt(D); one 1 in each one-hot group
-    norm = math.sqrt(sum(column.group is None for column in table.columns) + len(_groups(table)) + intercept)
+    norm = math.sqrt(sum(column.group is None for column in table.columns) + len(groups) + intercept)
     out /= norm
     return 1 / norm
 
@@ -128,9 +139,19 @@ def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.nda
     return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
 
 
-def _groups(table: Table) -> tuple[tuple[int, ...], ...]:
+def _check_corner(groups: Groups, intercept: bool) -> None:
+    if intercept:
+        raise Inapplicable("With dataset.scaling=corner there is no intercept: set model.intercept=false.")
+    if groups:
+        raise Inapplicable(
+            f"With dataset.scaling=corner every column must be numeric, but {next(iter(groups))!r} is a one-hot group: choose "
+            "other attributes, a numeric coding, or dataset.scaling=box."
+        )
+
+
+def _groups(table: Table) -> Groups:
     members: dict[str, list[int]] = {}
     for index, column in enumerate(table.columns):
         if column.group is not None:
             members.setdefault(column.group, []).append(index)
-    return tuple(map(tuple, members.values()))
+    return {name: tuple(positions) for name, positions in members.items()}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Inapplicable, Refused
 from dpbench.cells.cell import Cell, digest
 from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
@@ -134,22 +134,30 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
     Every table is loaded once, so that a wrong file is refused before anything is written.
     """
     swept = list(dict.fromkeys(axis for point in points for axis in point.axes))
-    tables: dict[str, TableFacts] = {}
+    tables: dict[str, TableFacts | Inapplicable] = {}
     cells: dict[str, PlannedCell] = {}
     for point in points:
         resolved = resolve(point, swept)
         shared = resolved.cell.shared
         if shared not in tables:
-            tables[shared] = _table_facts(resolved.cell, resolved.components["model"])
+            try:
+                tables[shared] = _table_facts(resolved.cell, resolved.components["model"])
+            except Inapplicable as reason:
+                tables[shared] = reason
         planned = _planned(resolved, tables[shared])
         cells.setdefault(planned.identity, planned)
-    return SweepPlan(tuple(cells.values()), tables, tuple(dict.fromkeys(note for point in points for note in point.notes)))
+    loaded = {key: table for key, table in tables.items() if isinstance(table, TableFacts)}
+    return SweepPlan(tuple(cells.values()), loaded, tuple(dict.fromkeys(note for point in points for note in point.notes)))
 
 
-def _planned(point: ResolvedPoint, table: TableFacts) -> PlannedCell:
+def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedCell:
     mechanism, model, dataset, attack = (point.components[kind] for kind in ("mechanism", "model", "dataset", "attack"))
-    reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
-    provenance = Provenance(dataset.synthetic, table.dropped, registry().version_of(type(mechanism)), *_machine())
+    if isinstance(table, Inapplicable):
+        reason, dropped = str(table), 0
+    else:
+        reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
+        dropped = table.dropped
+    provenance = Provenance(dataset.synthetic, dropped, registry().version_of(type(mechanism)), *_machine())
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 

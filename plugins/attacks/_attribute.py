@@ -20,8 +20,10 @@ class Attribute:
     values: np.ndarray
     """(candidates, columns), in rising order."""
     one_hot: bool
-    max_abs: float
-    """The largest absolute value that the scaling allows in one of the columns."""
+    middle: float
+    """The middle of the values that the scaling allows in one of the columns."""
+    half_range: float
+    """Half of the range of these values."""
     declared: bool
     """Whether the candidates are declared values. Otherwise they are the middles of bins."""
 
@@ -33,16 +35,19 @@ class Attribute:
         ``bins`` equal bins if it declares more values or none.
         """
         features = np.array(geometry.positions(name)) - geometry.intercept
-        max_abs = 1.0
+        low, high = geometry.value_range
         if geometry.scaling == "ball":
-            max_abs = float(1 / np.sqrt(geometry.numeric + len(geometry.groups) + geometry.intercept))
+            high = float(1 / np.sqrt(geometry.numeric + len(geometry.groups) + geometry.intercept))
+            low = -high
+        middle, half_range = (low + high) / 2, (high - low) / 2
         if any(features[0] in group for group in geometry.groups):
-            levels = np.eye(len(features)) * max_abs
-            return cls(name, features, np.vstack([np.zeros(len(features)), levels]), True, max_abs, True)
+            levels = np.eye(len(features)) * high
+            return cls(name, features, np.vstack([np.zeros(len(features)), levels]), True, middle, half_range, True)
         count = geometry.levels[features[0]] if geometry.levels else 0
         declared = 2 <= count <= bins
         positions = np.linspace(-1, 1, count) if declared else (2 * np.arange(bins) + 1) / bins - 1
-        return cls(name, features, positions[:, None] * max_abs, False, max_abs, declared)
+        values = middle + positions * half_range
+        return cls(name, features, values[:, None], False, middle, half_range, declared)
 
     @property
     def size(self) -> int:
@@ -54,6 +59,6 @@ class Attribute:
         if self.one_hot:
             members = rows.z[:, 1 + self.features] > 0
             return np.asarray(np.where(members.any(axis=1), 1 + members.argmax(axis=1), 0))
-        share = (rows.z[:, 1 + self.features[0]] / self.max_abs + 1) / 2
+        share = ((rows.z[:, 1 + self.features[0]] - self.middle) / self.half_range + 1) / 2
         index = np.rint(share * (self.size - 1)) if self.declared else np.floor(share * self.size)
         return np.asarray(np.clip(index, 0, self.size - 1).astype(int))

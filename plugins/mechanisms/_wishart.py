@@ -51,7 +51,7 @@ def noise_on_a(moments: WeightedMoments, distribution: Distribution, epsilon: fl
     geometry = moments.objective.geometry
     squared = squared_norm(geometry)
     if distribution == "laplace":
-        norm = math.sqrt(geometry.dimension) if geometry.scaling == "ball" else squared
+        norm = squared if geometry.scaling == "box" else math.sqrt(geometry.dimension)
         return laplace(2 * moments.largest * norm, epsilon, "twice a row's largest L1 norm (Park and Welling 2016, equation 3)")
     factor = math.sqrt(2 * math.log(1.25 / delta))
     proof = "twice a row's largest L2 norm, and Bun and Steinke 2016, Proposition 1.6"

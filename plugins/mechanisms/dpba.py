@@ -99,12 +99,13 @@ class BudgetAllocation(Mechanism):
         variance 2 b_q² on the diagonal and a quarter of that elsewhere, so the damage is 2 (R² (D + 3)/4 · b_q² + D/4 · b_l²)
         for any loss. The loss enters through R. Its natural unit is σ/(2κ), where σ is the largest slope and κ the curvature:
         the weight at which a single feature that is always ±1 reaches the largest slope. It is 1 for linear regression and 2
-        for logistic.
+        for logistic; in the corner, where a feature is at most 1/√D, it is √D times that.
         """
         from scipy.optimize import minimize_scalar
 
         size = objective.geometry.dimension
         norm = self.radius * objective.loss.largest_slope(objective.geometry) / (2 * objective.loss.curvature)
+        norm /= objective.geometry.value_range[1]
         quadratic_weight = norm**2 * (size + 3) / 4
         linear_weight = size / 4
 

@@ -63,8 +63,8 @@ class NoisyHistogram(Mechanism):
     cells: int = option(1_000_000, low=4, high=100_000_000, help="largest number of bins; attributes get fewer bins to meet it")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        if geometry.scaling != "box":
-            return "its bins divide the declared ranges, so dataset.scaling must be box"
+        if geometry.scaling == "ball":
+            return "its bins divide the declared ranges, so dataset.scaling must be box or corner"
         if self.counts == "raw" and ("polynomial" not in model.provides or "truncation" in model.provides):
             return "counts=raw leaves negative weights, which only a quadratic loss can take"
         smallest = Binning(geometry, 2).size

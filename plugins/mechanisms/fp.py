@@ -65,7 +65,9 @@ class FilterPriority(Mechanism):
     size: int | None = option(None, low=1, high=MAX_EXPECTED_SURVIVORS, help="bins of the summary; null: n, at most 200,000")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
-        return None if geometry.scaling == "box" else "its bins divide the declared ranges, so dataset.scaling must be box"
+        if geometry.scaling == "ball":
+            return "its bins divide the declared ranges, so dataset.scaling must be box or corner"
+        return None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         binning = Binning(curator.geometry, self.bins)

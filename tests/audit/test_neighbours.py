@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,12 +25,20 @@ from dpbench.privacy.noise import Laplace, Noise
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
+LOGISTIC = Loss(curvature=1 / 8, slope=(0.5, -1.0), printed_slope=1.5, printed_constant=0.0)
 
 
 @pytest.mark.parametrize("target", ["real", "binary"])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("scaling", ["box", "ball"])
-@pytest.mark.parametrize(("numeric", "groups"), [(1, ()), (4, ()), (2, (3,)), (0, (2, 3))])
+@pytest.mark.parametrize(
+    ("numeric", "groups", "scaling", "intercept"),
+    [
+        *(
+            (*shape, scaling, intercept)
+            for shape, scaling, intercept in product([(1, ()), (4, ()), (2, (3,)), (0, (2, 3))], ["box", "ball"], [False, True])
+        ),
+        *((columns, (), "corner", False) for columns in (1, 4, 7)),
+    ],
+)
 def test_every_row_is_one_that_the_geometry_allows(numeric, groups, scaling, intercept, target, geometry) -> None:
     parts = numeric + len(groups) + intercept
     g = geometry(numeric, groups, intercept, scaling, target, constant=parts**-0.5 if scaling == "ball" and intercept else 1.0)
@@ -38,7 +47,9 @@ def test_every_row_is_one_that_the_geometry_allows(numeric, groups, scaling, int
     worst = search(lambda a, b: np.abs(a.z - b.z).sum(axis=1), start, generator, 20, 20)
     for rows in (start.first, start.second, worst.first, worst.second, common_rows(g, 7), random_rows(g, generator, 50)):
         x, y = rows.x, rows.y
-        if scaling == "ball":
+        if scaling == "corner":
+            assert ((x >= 0) & (x <= g.features**-0.5)).all()
+        elif scaling == "ball":
             assert (np.linalg.norm(x, axis=1) <= 1 + 1e-15).all()
         else:
             assert (np.abs(x) <= 1).all()
@@ -80,6 +91,29 @@ def test_the_search_finds_the_supremum_from_random_pairs(geometry) -> None:
     assert 0.999 < moved[0] <= 1 + 1e-12
     known = attaining_pairs(g)
     assert move(known.first, known.second).max() == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 13])
+@pytest.mark.parametrize(("loss", "target"), [(LINEAR, "real"), (LOGISTIC, "binary")])
+def test_in_the_corner_the_attaining_pairs_meet_the_supremum_and_the_search_finds_it(columns, loss, target, geometry) -> None:
+    query = Polynomial(loss, geometry(columns, scaling="corner", target=target))
+
+    def move(first, second):
+        return np.abs(query.contribution(first, 0) - query.contribution(second, 0)).sum(axis=1) / query.l1_bound("tight")
+
+    known = attaining_pairs(query.geometry)
+    assert move(known.first, known.second).max() == pytest.approx(1.0, rel=1e-12)
+    if columns < 13:
+        generator = np.random.default_rng(0)
+        start = Pairs(*(random_rows(query.geometry, generator, 400) for _ in range(2)), ("random",) * 400)
+        worst = search(move, start, generator, 40, 60)
+        assert 0.99 < move(worst.first, worst.second)[0] <= 1 + 1e-12
+
+
+def test_the_row_of_zeros_is_zero_in_the_corner_too(geometry) -> None:
+    pairs = ones_to_zeros(geometry(4, scaling="corner"))
+    np.testing.assert_array_equal(pairs.first.z, [[1, 0.5, 0.5, 0.5, 0.5, 1]])
+    np.testing.assert_array_equal(pairs.second.z, [[1, 0, 0, 0, 0, -1]])
 
 
 def test_eight_corners_random_pairs_and_one_hot_changes_are_tried(geometry) -> None:

@@ -128,6 +128,13 @@ def test_there_are_two_shapes_in_the_box_and_in_the_ball(make) -> None:
     ]
 
 
+def test_without_an_intercept_there_are_two_shapes_in_the_corner_too(make) -> None:
+    assert [describe_geometry(geometry) for geometry in example_geometries(make("model", "linear", intercept=False))][4:] == [
+        "1 numeric column, corner, no intercept, D = 1",
+        "3 numeric columns, corner, no intercept, D = 3",
+    ]
+
+
 def test_a_row_of_the_ball_shares_the_norm_with_the_intercept_and_the_first_attribute_is_sensitive(make) -> None:
     geometry = example_geometry(make("model", "linear"), 2, 3, "ball")
     assert geometry.constant == pytest.approx(4**-0.5), "two columns, a group and the intercept"

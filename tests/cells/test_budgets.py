@@ -68,6 +68,12 @@ def test_for_pure_mechanisms_matched_is_claimed(name: str, make: Any, geometry: 
     assert budget_of(asked, make("mechanism", name), make("model", "linear"), geometry(2), 30).epsilon == 0.7
 
 
+def test_made_up_rows_of_the_corner_lie_in_it(geometry: Any) -> None:
+    x = made_up(geometry(4, scaling="corner"), 500).x
+    assert x.min() >= 0
+    assert 0.45 < x.max() <= 0.5
+
+
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 @pytest.mark.parametrize("target", ["real", "binary"])
 def test_made_up_rows_lie_in_their_geometry(scaling: Any, target: Any, geometry: Any) -> None:

@@ -134,8 +134,25 @@ def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:
 
 
 def test_the_ball_has_no_bins(geometry) -> None:
-    with pytest.raises(ValueError, match="not the ball"):
+    with pytest.raises(ValueError, match="which the ball does not keep"):
         Binning(geometry(2, scaling="ball"), 3)
+
+
+@pytest.mark.parametrize("target", ["real", "binary"])
+def test_in_the_corner_rows_fall_into_the_bins_that_they_have_in_the_box(target, geometry) -> None:
+    """Continuous values and declared levels: the same indices, and centres that are mapped as rows are."""
+    box = replace(geometry(4, target=target), levels=(0, 3, 50, 2))
+    corner = replace(geometry(4, scaling="corner", target=target), levels=box.levels)
+    for bins in (3, 60):
+        _, rows = drawn(Binning(box, bins))
+        z = rows.z.copy()
+        z[:, 1:-1] = (z[:, 1:-1] + 1) / 4  # [-1, 1] to [0, 1/√4]
+        z[:, 1:-1] += 1e-9 * (z[:, 1:-1] < 0.5)  # off the edges of bins, where rounding decides
+        index = Binning(corner, bins).locate(Rows(z, corner))
+        expected = Binning(box, bins).locate(Rows(rows.z + np.r_[0, np.full(4, 4e-9), 0] * (rows.z < 1), box))
+        np.testing.assert_array_equal(index, expected)
+        centres = Binning(corner, bins).centres(index).x
+        np.testing.assert_allclose(centres, (Binning(box, bins).centres(index).x + 1) / 4, atol=1e-15)
 
 
 def test_a_table_s_declared_levels_reach_the_bins() -> None:

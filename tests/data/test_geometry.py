@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
@@ -45,8 +46,27 @@ def test_without_an_attribute_groups_levels_and_sensitive_attributes_follow(peop
     assert rest.sensitive == ("job",)
     assert rest.levels == (2, 2, 2, 100)
     assert people.without(["job"]).groups == ()
-    assert people.without([]) == people
+    assert people.without([]) is people
     assert people.columns_without(["job"]) == [0, 4]
+
+
+def test_numeric_columns_of_the_corner_share_the_unit_ball_and_keep_their_range_without_some_of_them(geometry) -> None:
+    """[0, 1/√d], where d counts the columns of the whole table."""
+    corner = geometry(9, scaling="corner")
+    assert corner.value_range == (0.0, 1 / 3)
+    rest = corner.without(["x0", "x4"]).without(["x8"])
+    assert (rest.features, rest.table_features, rest.value_range) == (6, 9, (0.0, 1 / 3))
+    np.testing.assert_allclose(rest.from_box(np.array([-1.0, 0.0, 1.0])), [0, 1 / 6, 1 / 3])
+    for scaling in ("box", "ball"):
+        plain = geometry(9, scaling=scaling).without(["x0"])
+        assert plain.value_range == (-1.0, 1.0)
+        np.testing.assert_array_equal(plain.from_box(np.array([-1.0, 0.3])), [-1.0, 0.3])
+
+
+@pytest.mark.parametrize("wrong", [{"intercept": True}, {"groups": (2,)}])
+def test_the_corner_has_neither_an_intercept_nor_one_hot_groups(wrong, geometry) -> None:
+    with pytest.raises(ValueError, match="neither an intercept nor one-hot groups"):
+        geometry(2, scaling="corner", **wrong)
 
 
 def test_an_unknown_attribute_is_refused_with_the_near_names(people) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Inapplicable, Refused
 from dpbench.data import scaling as scaling_module
 from dpbench.data.scaling import fraction_bits, scale, truncate
 from dpbench.data.table import Column, Table
@@ -64,6 +64,33 @@ def test_a_declared_norm_clips_only_what_is_beyond_it() -> None:
     features = np.array([[3.0, 4.0], [0.3, 0.4], [30.0, 40.0]])
     scaled = scale(Table(columns, Column("y", -1, 1), features, np.zeros(3), 5.0), "ball", False, "real")
     np.testing.assert_allclose(scaled.x, [[0.6, 0.8], [0.06, 0.08], [0.6, 0.8]], atol=2**-16)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 13])
+def test_corner_rows_lie_in_the_positive_corner_of_the_unit_ball(columns) -> None:
+    """(x - low) / ((high - low) √d) (Zhang et al. 2012, footnote 1), truncated to the grid, so never above 1/√d."""
+    generator = np.random.default_rng(0)
+    names = tuple(Column(f"c{index}", -3.0, 7.0 + index) for index in range(columns))
+    features = generator.uniform(-6, 12, (500, columns))
+    features[0] = 99.0
+    table = Table(names, Column("y", -50, 7), features, generator.uniform(-90, 40, 500))
+    scaled = scale(table, "corner", False, "real")
+    high = np.array([column.high for column in names])
+    wanted = np.clip((features + 3) / (high + 3), 0, 1) / math.sqrt(columns)
+    step = 2.0 ** -fraction_bits(500)
+    assert scaled.x.min() == 0
+    assert scaled.x.max() <= scaled.geometry.value_range[1] == 1 / math.sqrt(columns)
+    assert ((scaled.x <= wanted + 1e-12) & (scaled.x > wanted - step - 1e-12)).all()
+    assert np.linalg.norm(scaled.x, axis=1).max() <= 1
+    np.testing.assert_array_equal(scaled.x / step, np.round(scaled.x / step))
+    np.testing.assert_array_equal(scaled.y, scale(table, "box", False, "real").y)
+
+
+def test_the_corner_is_refused_with_an_intercept_and_with_one_hot_columns() -> None:
+    with pytest.raises(Inapplicable, match=r"no intercept: set model\.intercept=false\.$"):
+        scale(wild(), "corner", True, "real")
+    with pytest.raises(Inapplicable, match="every column must be numeric, but 'g' is a one-hot group"):
+        scale(wild(), "corner", False, "real")
 
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])

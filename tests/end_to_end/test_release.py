@@ -187,6 +187,18 @@ def test_with_next_to_no_noise_predictions_are_the_fitted_ones(people: Home, mod
     np.testing.assert_allclose(predicted, [700, 750, 1000], atol=2.0)
 
 
+def test_a_release_on_the_corner_predicts_as_it_was_fitted(home: Home) -> None:
+    """From the lower bounds, where every scaled feature is 0, to the upper ones, where it is 1/√11."""
+    corner = ("mechanism=fm", "dataset=wine", "dataset.scaling=corner", "epsilon=1e6", "out=corner.json")
+    assert home.run(*corner)[0] == 2
+    assert home.run(*corner, "model.intercept=false")[0] == 0
+    released = dpbench.load_release("corner.json")
+    assert released.scaling == "corner"
+    low, high = ({column.name: getattr(column, end) for column in released.columns} for end in ("low", "high"))
+    assert released.predict(low)[0] == pytest.approx(6.0, abs=1e-9), "the middle of the target's range"
+    assert released.predict(high)[0] == pytest.approx(6 + 3 * sum(released.weights.values()) / 11**0.5, abs=2e-3)
+
+
 def test_running_it_twice_draws_different_noise(home: Home) -> None:
     for name in ("a.json", "b.json"):
         assert home.run("mechanism=fm", *SMALL, f"out={name}")[0] == 0

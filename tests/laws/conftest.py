@@ -47,8 +47,9 @@ class Neighbours:
         return np.array([index for index in range(self.geometry.features) if index not in grouped], dtype=int)
 
     def built(self, x: np.ndarray, y: np.ndarray) -> Rows:
-        """Rows of these features, pushed into the geometry: the box, or the ball's surface."""
+        """Rows of these features, pushed into the geometry: the box, the ball's surface or the corner."""
         g = self.geometry
+        x = g.from_box(x)
         if g.scaling == "ball":
             room = np.sqrt(1 - g.constant**2) if g.intercept else 1.0
             if g.groups:  # the columns of a row of ones and levels share the ball equally: box / sqrt(parts)
@@ -68,15 +69,17 @@ class Neighbours:
                 which = rng.choice(self.numeric, count)
                 old = x[np.arange(count), which]
                 reach = 1.0 if self.geometry.scaling == "box" else float(np.abs(x).max())
-                near = np.clip(old + rng.normal(0, 0.2, count) * reach, -reach, reach)
-                x[np.arange(count), which] = np.choose(rng.integers(4, size=count), [old, near, -old, np.sign(old) * reach])
+                low, high = self.geometry.value_range if self.geometry.scaling == "corner" else (-reach, reach)
+                near = np.clip(old + rng.normal(0, 0.2, count) * reach, low, high)
+                far = np.where(old < (low + high) / 2, low, high) if low == 0 else np.sign(old) * reach
+                x[np.arange(count), which] = np.choose(rng.integers(4, size=count), [old, near, low + high - old, far])
         for members in self.geometry.groups:
             moved = rng.random(count) < 0.2
             x[np.ix_(moved, members)] = np.eye(len(members))[rng.integers(len(members), size=moved.sum())] * (
                 1.0 if self.geometry.scaling == "box" else x[0, list(members)].max()
             )
         y = np.where(rng.random(count) < 0.1, (1 - y) if self.geometry.target == "binary" else -y, y)
-        if self.geometry.scaling == "ball" and self.geometry.groups:
+        if self.geometry.scaling == "corner" or (self.geometry.scaling == "ball" and self.geometry.groups):
             return Rows(np.column_stack([np.ones(count), x, y]), self.geometry)
         return self.built(x, y)
 
@@ -107,17 +110,17 @@ def hostile(query: Polynomial, pairs: int = 10_000, seed: int = 0) -> tuple[Rows
 
 
 def along(query: Polynomial, scale: np.ndarray | float = 1.0) -> float:
-    """The largest move from the all-ones row (y = 1) to a row of equal features t, over t and the other target: by zooming in.
+    """The largest move from the row of largest features (y = 1) to one of equal features t, over t and the other target.
 
-    No formula of the bounds is used; ALGORITHMS 6.3's attaining pairs all have this form.
+    The search zooms in. No formula of the bounds is used; ALGORITHMS 6.3's attaining pairs all have this form.
     """
     g = query.geometry
     best = 0.0
     for other in (-1.0, 1.0) if g.target == "real" else (0.0, 1.0):
-        low, high = -1.0, 1.0
+        (low, high), ones = g.value_range, np.ones((201, 1))
         for _ in range(12):
             t = np.linspace(low, high, 201)
-            first = Rows(np.ones((201, g.features + 2)), g)
+            first = Rows(np.hstack([ones, np.full((201, g.features), g.value_range[1]), ones]), g)
             second = Rows(np.column_stack([np.ones(201), np.repeat(t[:, None], g.features, axis=1), np.full(201, other)]), g)
             moves = moved(query, first, second, scale)
             at = int(moves.argmax())

@@ -70,7 +70,7 @@ def least_squares(rows: Rows, penalty: float) -> np.ndarray:
 CASES = {
     f"{design}, {scaling}{', intercept' if intercept else ''}": (design, scaling, intercept)
     for design, scaling, intercept in product(DESIGNS, ["box", "ball"], [False, True])
-}
+} | {f"{design}, corner": (design, "corner", False) for design in DESIGNS if "one-hot" not in design}
 
 
 @pytest.fixture(params=CASES)

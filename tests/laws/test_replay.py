@@ -10,10 +10,12 @@ import pytest
 from dpbench.data.scaling import Rows
 
 
-@pytest.mark.parametrize("scaling", ["box", "ball"])
+@pytest.mark.parametrize("scaling", ["box", "ball", "corner"])
 @pytest.mark.parametrize("model", ["linear", "ridge"])
 def test_every_mechanism_passes_at_adversarial_neighbours(scaling, model, make, geometry, adversary, replayed) -> None:
-    g = geometry(3, (2,), True, scaling, constant=1.0 if scaling == "box" else 5**-0.5)
+    g = geometry(4, scaling="corner")
+    if scaling != "corner":
+        g = geometry(3, (2,), True, scaling, constant=1.0 if scaling == "box" else 5**-0.5)
     start = adversary.neighbours(g, np.random.default_rng(0)).rows(30)
     problem = make("model", "linear").prepare(type("Public", (), {"geometry": g, "n": np.array([30.0])})())
     chosen = [

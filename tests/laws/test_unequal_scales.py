@@ -15,6 +15,7 @@ CONVENTIONS = ["monomial", "matrix", "code"]
 TARGETS = {"linear": "real", "logistic": "binary"}
 MODELS = {"linear": "linear", "logistic": "logistic"}
 SHAPES = {"1 column": (1, ()), "5 columns": (5, ()), "one group": (0, (3,)), "mixed": (3, (2, 3))}
+SCALINGS = [("box", False), ("box", True), ("ball", False), ("ball", True), ("corner", False)]
 EPSILON = 0.7
 
 
@@ -31,10 +32,11 @@ def polynomial(geometry, adversary):
 
 
 @pytest.mark.parametrize("loss", TARGETS)
-@pytest.mark.parametrize("scaling", ["box", "ball"])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("scaling", "intercept"), SCALINGS)
 def test_columns_multiplied_by_one_have_the_tight_bound(loss, scaling, intercept, polynomial) -> None:
     for (numeric, groups), convention in product(SHAPES.values(), CONVENTIONS):
+        if groups and scaling == "corner":
+            continue
         constant = constant_of(numeric, groups, scaling, intercept)
         query = polynomial(numeric, groups, loss, convention, intercept=intercept, scaling=scaling, constant=constant)
         ones = np.ones((2, query.geometry.dimension))
@@ -74,13 +76,14 @@ def test_brute_force_over_a_grid_reaches_the_bound_of_rescaled_columns(loss, pol
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("loss", TARGETS)
-@pytest.mark.parametrize("scaling", ["box", "ball"])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("scaling", "intercept"), SCALINGS)
 def test_no_neighbours_move_rescaled_coefficients_by_more_than_their_bound(
     shape, loss, scaling, intercept, polynomial, adversary
 ) -> None:
     """10,000 adversarial pairs, every convention, factors from a fiftieth to fifty."""
     numeric, groups = SHAPES[shape]
+    if scaling == "corner":
+        numeric, groups = numeric + len(groups), ()
     constant = constant_of(numeric, groups, scaling, intercept)
     generator = np.random.default_rng(1)
     for convention in CONVENTIONS:
@@ -101,12 +104,13 @@ def asked(model: str, mechanism: Any, sample: Any, make: Any, curate: Any) -> tu
 
 @pytest.mark.parametrize("shape", ["1 column", "5 columns", "mixed"])
 @pytest.mark.parametrize("loss", TARGETS)
-@pytest.mark.parametrize("scaling", ["box", "ball"])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("scaling", "intercept"), SCALINGS)
 def test_no_neighbours_move_what_dpc_and_privr_release_by_more_than_they_pay_for(
     shape, loss, scaling, intercept, make, curate, geometry, adversary
 ) -> None:
     numeric, groups = SHAPES[shape]
+    if scaling == "corner":
+        numeric, groups = numeric + sum(groups), ()
     g = geometry(numeric, groups, intercept, scaling, TARGETS[loss], constant_of(numeric, groups, scaling, intercept))
     some = adversary.neighbours(g, np.random.default_rng(3)).rows(50)
     chosen: list[tuple[str, dict[str, Any]]] = [("privr", {"rule": rule}) for rule in ("proportional", "threshold")]
@@ -144,13 +148,15 @@ def test_one_pair_spends_all_of_dpc_s_budget_with_the_tight_bound(D, k, make, cu
         assert moved[0] == pytest.approx(EPSILON, rel=1e-12)
 
 
-@pytest.mark.parametrize("scaling", ["box", "ball"])
+@pytest.mark.parametrize("scaling", ["box", "ball", "corner"])
 @pytest.mark.parametrize("loss", TARGETS)
 def test_every_answer_of_dpc_privr_and_what_is_left_is_replayed_at_adversarial_neighbours(
     scaling, loss, make, geometry, adversary, replayed
 ) -> None:
     """The same calls with the same noise, exact answers within the bound, and the same weights."""
-    g = geometry(3, (2,), True, scaling, TARGETS[loss], 1.0 if scaling == "box" else 5**-0.5)
+    g = geometry(5, scaling="corner", target=TARGETS[loss])
+    if scaling != "corner":
+        g = geometry(3, (2,), True, scaling, TARGETS[loss], 1.0 if scaling == "box" else 5**-0.5)
     start = adversary.neighbours(g, np.random.default_rng(0)).rows(30)
     first, second = adversary.hostile(Polynomial(adversary.losses[loss], g))
     worst = np.argsort(adversary.moved(Polynomial(adversary.losses[loss], g), first, second))[-3:]

@@ -107,6 +107,15 @@ def test_without_a_sensitive_attribute_the_mechanisms_that_need_one_say_so(datas
             assert "no sensitive attribute" in cell.reason or "the model provides no" in cell.reason
 
 
+def test_every_cell_on_the_corner_runs_or_is_pruned_with_a_sentence() -> None:
+    planned = plan(grid_points([*GRID, *TABLES["wine"], "dataset.scaling=corner", "model.intercept=false"]))
+    reasons = {cell.params["mechanism"] for cell in planned.cells if cell.state == "pruned" and cell.params["model"] == "linear"}
+    assert reasons == {"truncated"}, "it truncates a loss that least squares does not have to"
+    records = ran(planned)
+    assert len(records) == len(planned.to_run) > 100
+    assert faults(records) == []
+
+
 SWEPT = {
     "census": ("dataset.sample_n=3000",),
     "census variant=heads": ("dataset.variant=heads", "dataset.sample_n=3000"),

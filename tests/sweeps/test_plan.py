@@ -111,6 +111,19 @@ def test_an_attack_that_makes_no_sense_is_pruned_too(drop_in: DropIn, planned: P
     }
 
 
+def test_the_corner_with_an_intercept_is_pruned_in_a_sweep_and_refused_alone(planned: Planner, empty: Any) -> None:
+    reason = "With dataset.scaling=corner there is no intercept: set model.intercept=false."
+    found = planned("dataset.scaling=box,corner", "model.intercept=true,false", *SMALL)
+    pruned = {
+        (cell.params["dataset.scaling"], cell.params["model.intercept"]): cell.reason for cell in found.cells if cell.reason
+    }
+    assert pruned == {("corner", "True"): reason}
+    assert len(found.to_run) == 3
+    answer = empty.run("dataset.scaling=corner", *SMALL)
+    assert answer.refused(reason)
+    assert empty.files == []
+
+
 def test_a_sweep_prunes_runs_the_rest_and_says_so(drop_in: DropIn, home: Any) -> None:
     drop_in("shapeless", SHAPELESS)
     answer = home.run("-m", "mechanism=fm,no_privacy", "model=shapeless", *SMALL)

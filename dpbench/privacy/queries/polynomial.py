@@ -177,7 +177,7 @@ class Polynomial(Query):
         }[sensitivity]
 
     def _supremum(self, curvature: float, per_linear: float, columns: np.ndarray) -> np.ndarray:
-        bound = self._box if self.geometry.scaling == "box" else self._ball
+        bound = {"box": self._box, "ball": self._ball, "corner": self._corner}[self.geometry.scaling]
         return np.asarray(bound(curvature, self.loss.largest_slope(self.geometry) * per_linear, columns))
 
     def _box(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
@@ -211,6 +211,14 @@ class Polynomial(Query):
         across = 2 * twice * groups * (total + constant)
         within = 2 * squares + twice * (groups**2 - squares)
         return np.asarray(numeric_part + curvature * (across + within) + 2 * slope * groups)
+
+    def _corner(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
+        """Return the supremum in the corner: the box's, of columns multiplied with the corner's side (docs/sensitivities.md).
+
+        The rows are among those of that box, and a pair that attains its supremum without an intercept has no negative value:
+        the larger of U and V may be taken to be U, so p >= P/2, and x' = 2u - q >= 0 where x = q.
+        """
+        return self._box(curvature, slope, columns * self.geometry.value_range[1])
 
     def _ball(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
         """Return a bound on the supremum in the ball, by Cauchy-Schwarz for each block.

@@ -128,10 +128,11 @@ class WeightedMoments(Query):
         Ball: a, a' ≤ 1 leave 4 + 2|c| - 2c² ≤ 4.5, met at c = 1/2. Box: m numeric columns and G one-hot groups make a, a' ≤
         M = m + G. With u = (x + x')/2, v = (x - x')/2 and q = ‖u‖² - ‖v‖², S = ‖u‖² + ‖v‖² the change is at most
         2M² + 2M + 2q - 2q² - (M - S)(4S + 2). Corners have S = M and an integer q, so 2q - 2q² ≤ 0; a fraction f in one
-        column gains a convex function of f that is not positive at f = 0 and 1. Hence 2M(M + 1), met at c = 0 or 1.
+        column gains a convex function of f that is not positive at f = 0 and 1. Hence 2M(M + 1), met at c = 0 or 1. Corner:
+        at most four times the largest squared norm, met by equal rows with y = 1 and -1 (docs/sensitivities.md).
         """
         parts = squared_norm(self.objective.geometry)
-        squared = 4.5 if self.objective.geometry.scaling == "ball" else 2 * parts * (parts + 1)
+        squared = {"box": 2 * parts * (parts + 1), "ball": 4.5, "corner": 4 * parts}[self.objective.geometry.scaling]
         return self.largest * math.sqrt(squared)
 
     def spread(self, std: float) -> Array:
@@ -141,8 +142,14 @@ class WeightedMoments(Query):
 
 
 def squared_norm(geometry: Geometry) -> float:
-    """Return the largest squared L2 norm of a design row: 1 in the ball; in the box each numeric column and each group adds 1."""
-    return 1.0 if geometry.scaling == "ball" else geometry.numeric + len(geometry.groups) + geometry.intercept
+    """Return the largest squared L2 norm of a design row.
+
+    It is 1 in the ball; in the box each numeric column and each group adds 1, in the corner each of the table's d columns 1/d.
+    """
+    if geometry.scaling == "ball":
+        return 1.0
+    parts = geometry.numeric + len(geometry.groups) + geometry.intercept
+    return parts / (geometry.table_features or parts) if geometry.scaling == "corner" else parts
 
 
 def _private_intercept(geometry: Geometry) -> Geometry:

@@ -44,7 +44,19 @@ def test_a_column_with_more_declared_values_than_bins_is_binned(people: Rows) ->
 def test_a_continuous_column_has_equal_bins_and_their_middles(people: Rows) -> None:
     height = Attribute.of("height", people.geometry, bins=8)
     assert height.candidates(people).tolist() == [0, 0, 4, 7], "the upper bound belongs to the last bin"
-    np.testing.assert_allclose(height.values[:, 0] / height.max_abs, np.arange(-7, 8, 2) / 8)
+    np.testing.assert_allclose((height.values[:, 0] - height.middle) / height.half_range, np.arange(-7, 8, 2) / 8)
+
+
+@pytest.mark.parametrize("bins", [8, 16])
+def test_in_the_corner_the_candidates_are_values_of_the_corner(bins: int) -> None:
+    columns = (Column("height", 0, 8), Column("children", 0, 3, kind="integer"))
+    features = np.array([[0.0, 0], [0.9, 1], [4.1, 2], [8.0, 3]])
+    people = scale(Table(columns, Column("y", 0, 1), features, np.zeros(4)), "corner", False, "real")
+    children, height = (Attribute.of(name, people.geometry, bins) for name in ("children", "height"))
+    assert children.candidates(people).tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(children.values[:, 0], np.arange(4) / 3 / np.sqrt(2))
+    np.testing.assert_allclose(height.values[:, 0], (np.arange(bins) + 0.5) / bins / np.sqrt(2))
+    assert height.candidates(people).tolist() == [0, int(0.9 / 8 * bins), bins // 2, bins - 1]
 
 
 @pytest.mark.parametrize("name", ["children", "job"])
