@@ -37,12 +37,18 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
 README = ROOT / "README.md"
 START, END = "<!-- claims: written by scripts/results.py -->", "<!-- end of claims -->"
-OUTCOMES = {"hold": "holds (", "hold in part": "holds in ", "do not hold": "does not hold", "open": "not "}
+OUTCOMES = {
+    "hold": "holds (",
+    "hold in part": "holds in ",
+    "do not hold": "does not hold",
+    "not testable": "not testable",
+    "open": "not ",
+}
 """The columns of the summary, and how the verdicts that they count begin."""
 CLAIMS_INTRODUCTION = (
     "Written by `python scripts/results.py`. The evidence for each verdict is in [scorecard.md](scorecard.md), which also has",
-    "lines that no paper asserts; [claims.md](../claims.md) says how to read them. The census tables are synthetic: a verdict is",
-    "about these records, not about the papers' data.",
+    "lines that no paper asserts; [claims.md](../claims.md) says how to read them. Verdicts on real tables and on synthetic ones",
+    "(the census stand-ins) stand apart: a verdict is about these records, not about the papers' data.",
 )
 
 
@@ -161,36 +167,53 @@ def show_claims(results: Path, readme: Path) -> None:
     readme.write_text(f"{before}{START}\n\n{summary(scored)}\n{END}{after}", encoding="utf-8")
 
 
-def verdicts_in(scorecard: str) -> dict[str, list[tuple[str, str]]]:
+@dataclass(frozen=True)
+class ScoredClaim:
+    """A claim of a paper, with its verdict on each kind of tables by the title of the column."""
+
+    text: str
+    verdicts: Mapping[str, str]
+
+
+def verdicts_in(scorecard: str) -> dict[str, list[ScoredClaim]]:
     """Return each paper's own claims with their verdicts, from the Markdown of a scorecard."""
-    scored: dict[str, list[tuple[str, str]]] = {}
-    paper = ""
+    scored: dict[str, list[ScoredClaim]] = {}
+    paper, titles = "", [""]
     for line in scorecard.splitlines():
         if line.startswith("## "):
             paper = line.removeprefix("## ").partition(":")[0]
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 5 and cells[2].startswith("**") and not cells[0].startswith("(Not in the paper.)"):
-            scored.setdefault(paper, []).append((cells[0], cells[2].strip("*")))
+        claim, _, *verdicts = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-3]] or ["", ""]
+        if claim == "claim":
+            titles = verdicts
+        elif any(verdict.startswith("**") for verdict in verdicts) and not claim.startswith("(Not in the paper.)"):
+            by_title = {title: verdict.strip("*") for title, verdict in zip(titles, verdicts, strict=True)}
+            scored.setdefault(paper, []).append(ScoredClaim(claim, by_title))
     return scored
 
 
-def summary(scored: Mapping[str, Sequence[tuple[str, str]]]) -> str:
-    """Return a table with the number of claims of each paper by their verdicts."""
-    titles = ("paper", "claims", *OUTCOMES)
-    lines = [f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
+def summary(scored: Mapping[str, Sequence[ScoredClaim]]) -> str:
+    """Return a table with the number of claims of each paper by their verdicts, for each kind of tables."""
+    names = ("paper", "tables", "claims", *OUTCOMES)
+    lines = [f"| {' | '.join(names)} |", "| --- | --- |" + " ---: |" * (len(names) - 2)]
     for paper, claims in scored.items():
-        states = [next(title for title, beginning in OUTCOMES.items() if verdict.startswith(beginning)) for _, verdict in claims]
-        lines.append(f"| {' | '.join([paper, str(len(claims)), *(str(states.count(title)) for title in OUTCOMES)])} |")
+        for title in claims[0].verdicts:
+            verdicts = [claim.verdicts[title] for claim in claims]
+            states = [next((name for name, start in OUTCOMES.items() if text.startswith(start)), None) for text in verdicts]
+            counts = [states.count(name) for name in OUTCOMES]
+            if any(counts):
+                kind = title.removeprefix("on ").removesuffix(" tables")
+                lines.append(f"| {' | '.join([paper, kind, str(sum(counts)), *map(str, counts)])} |")
     return "\n".join(lines) + "\n"
 
 
-def claims_page(scored: Mapping[str, Sequence[tuple[str, str]]]) -> str:
-    """Return the page that lists every claim of the papers with its verdict."""
+def claims_page(scored: Mapping[str, Sequence[ScoredClaim]]) -> str:
+    """Return the page that lists every claim of the papers with its verdicts."""
+    titles = list(next(iter(scored.values()))[0].verdicts)
     lines = ["# What the papers claim, and how it came out", "", *CLAIMS_INTRODUCTION, ""]
-    lines += ["| paper | what it asserts | here |", "| --- | --- | --- |"]
+    lines += [f"| paper | what it asserts | {' | '.join(titles)} |", "| --- " * (2 + len(titles)) + "|"]
     for paper, claims in scored.items():
-        names = [paper, *[""] * (len(claims) - 1)]
-        lines += [f"| {name} | {claim} | {verdict} |" for name, (claim, verdict) in zip(names, claims, strict=True)]
+        for number, claim in enumerate(claims):
+            lines.append(f"| {' | '.join(['' if number else paper, claim.text, *claim.verdicts.values()])} |")
     return "\n".join(lines) + "\n"
 
 

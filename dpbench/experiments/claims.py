@@ -1,7 +1,7 @@
 """Claims: what a paper asserts about its own results, read from YAML, and the verdict of recorded sweeps on it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -11,7 +11,7 @@ from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import check_options, option, refuse_unknown_options
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks import comparisons, curve_shapes, trends
-from dpbench.experiments.checks.cell_selection import Selection, select_cells
+from dpbench.experiments.checks.cell_selection import Selection, select_cells, setting_key
 from dpbench.experiments.checks.check import Check, Finding, name_of
 from dpbench.experiments.presets import fault_in, papers, preset_configs, read_mapping, read_presets
 from dpbench.records.cell_record import CellRecord
@@ -19,12 +19,14 @@ from dpbench.records.sweep_record import SweepRecord
 
 NEWEST = ""
 """The name under which a claim without presets finds its sweep: the newest, or the one of ``--sweep``."""
-State = Literal["holds", "holds in part", "does not hold", "not decided", "not run"]
+State = Literal["holds", "holds in part", "does not hold", "not decided", "not testable", "not run"]
 
 CHECKS: Mapping[str, type[Check]] = {
     name_of(check): check for check in (*comparisons.CHECKS, *trends.CHECKS, *curve_shapes.CHECKS)
 }
 """The checks that a claim can name."""
+DATA_TITLES = {"on real tables": False, "on synthetic tables": True}
+"""The kinds of tables that are judged apart, by the titles of their verdicts, and whether their rows were drawn."""
 CHANGED_GRID = "not the preset's own grid"
 
 
@@ -39,6 +41,9 @@ class Claim:
     presets: tuple[str, ...] = option((NEWEST,), help="the presets whose sweeps can decide it; default: the newest sweep")
     at: dict[str, Any] = option({}, help="which of their cells count, by their parameters")
     check: dict[str, Any] = option({}, help="one check by its name, with its options")
+    precondition: dict[str, Any] | None = option(
+        None, help="one check that must hold at a place before the claim can be tested there"
+    )
     note: str = option("", help="what the claim leaves open, and what was chosen instead")
     not_in_paper: bool = option(False, help="whether the paper does not assert it")
 
@@ -46,14 +51,22 @@ class Claim:
         check_options(self, f"a claim of {self.paper}")
         if not self.says:
             raise Refused(f"The option 'says' of a claim of {self.paper} must be a sentence. Got an empty text.")
-        _ = self.parsed_check  # refuses a wrong check now
+        _ = self.parsed_check, self.parsed_precondition  # refuses wrong checks now
 
     @cached_property
     def parsed_check(self) -> Check:
         """The check with its options."""
-        if len(self.check) != 1:
-            raise Refused(f"A claim of {self.paper} must name one check, as in check: {{below: {{…}}}}. Got {len(self.check)}.")
-        name, options = next(iter(self.check.items()))
+        return self._parsed(self.check, "check")
+
+    @cached_property
+    def parsed_precondition(self) -> Check | None:
+        """The check of the precondition with its options, if the claim has one."""
+        return None if self.precondition is None else self._parsed(self.precondition, "precondition")
+
+    def _parsed(self, named: Mapping[str, Any], key: str) -> Check:
+        if len(named) != 1:
+            raise Refused(f"A claim of {self.paper} must name one check, as in {key}: {{below: {{…}}}}. Got {len(named)}.")
+        name, options = next(iter(named.items()))
         check_known("check", [name], CHECKS)
         refuse_unknown_options(CHECKS[name], options or {}, f"the check {name}")
         return CHECKS[name](**(options or {}))
@@ -76,14 +89,27 @@ class Verdict:
     gaps: tuple[str, ...] = ()
     """Which cells are missing from the sweeps that were read but could not decide anything."""
 
+    @property
+    def tested(self) -> list[Finding]:
+        """The findings of the places where the claim can be tested: where its precondition does not fail."""
+        return [finding for finding in self.findings if finding.testable]
+
+    @property
+    def by_data(self) -> "dict[str, Verdict]":
+        """The verdicts on real tables and on synthetic ones, by a title; tables of neither kind have none."""
+        parts = {title: tuple(row for row in self.findings if row.synthetic is drawn) for title, drawn in DATA_TITLES.items()}
+        return {title: replace(self, findings=findings) for title, findings in parts.items() if findings}
+
     def count(self, holds: bool | None) -> int:
-        return sum(finding.holds is holds for finding in self.findings)
+        return sum(finding.holds is holds for finding in self.tested)
 
     @property
     def state(self) -> State:
         if self.count(True):
-            return "holds" if self.count(True) == len(self.findings) else "holds in part"
-        return "does not hold" if self.count(False) else "not decided" if self.findings else "not run"
+            return "holds" if self.count(True) == len(self.tested) else "holds in part"
+        if self.tested:
+            return "does not hold" if self.count(False) else "not decided"
+        return "not testable" if self.findings else "not run"
 
     @property
     def text(self) -> str:
@@ -93,16 +119,19 @@ class Verdict:
     @property
     def counts(self) -> str:
         """The verdict in a few words, with the number of places behind it."""
-        holding, failing, undecided, total = self.count(True), self.count(False), self.count(None), len(self.findings)
-        leaning = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.findings)
+        holding, failing, undecided, total = self.count(True), self.count(False), self.count(None), len(self.tested)
+        leaning = sum(bool(finding.bounds) and finding.slack > 0 for finding in self.tested)
+        untested = len(self.findings) - total
         text = {
             "holds": f"holds ({total} of {total})",
             "holds in part": f"holds in {holding} of {total}{f', {failing} against' if failing and undecided else ''}",
             "does not hold": f"does not hold ({failing} of {total} against)",
             "not decided": f"not decided ({leaning} of {total} point that way)",
+            "not testable": f"not testable here ({untested} of {untested})",
             "not run": "not run",
         }[self.state]
         rest = f", {undecided} not decided" if undecided and self.state != "not decided" else ""
+        rest += f", {untested} not testable" if untested and total else ""
         return f"{text}{rest}{', first look (quick)' if self.quick else ''}"
 
     @property
@@ -119,11 +148,23 @@ class Verdict:
     @property
     def evidence(self) -> list[str]:
         """The place that speaks most against the claim, and the one that speaks most for it."""
-        order = sorted(self.findings, key=lambda finding: ((False, None, True).index(finding.holds), finding.slack))
+        order = sorted(self.tested, key=lambda finding: ((False, None, True).index(finding.holds), finding.slack))
         lines = [f"worst: {order[0]}", f"best: {order[-1]}"] if len(order) > 1 else [str(finding) for finding in order]
         remarks = sum(bool(finding.remark) for finding in order)
         ends = f"{remarks} of {len(order)} answers depend on where the grid ends" if remarks and len(order) > 1 else ""
-        return [*lines, *filter(None, [ends])]
+        return [*lines, *filter(None, [ends]), *self._reasons]
+
+    @property
+    def _reasons(self) -> list[str]:
+        """Why places are not testable or not decided: the ones that come closest to the precondition, and the farthest."""
+        lines = []
+        for holds, text in ((False, "not testable"), (None, "precondition not decided")):
+            failed = [p for p in (finding.precondition for finding in self.findings) if p is not None and p.holds is holds]
+            order = sorted(failed, key=lambda finding: finding.slack)
+            needed = {f"{bound.side} {bound.limit:g}" for finding in order for bound in finding.bounds}
+            needs = f" (needed: {', '.join(sorted(needed))})" if needed else ""
+            lines += [f"{text}: {finding}{needs}" for finding in dict.fromkeys(map(str, (*order[:1], *order[-1:])))]
+        return lines
 
     @property
     def notes(self) -> list[str]:
@@ -162,7 +203,7 @@ def paper_fault(paper: Paper) -> str:
 def judge(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
     """Hold a claim against sweeps by their presets' names. A cell that is in several of them counts once."""
     check, read = claim.parsed_check, {name: sweeps[name] for name in claim.presets if name in sweeps}
-    findings = {name: list(check.findings(select_cells(sweep.cells, claim.at))) for name, sweep in read.items()}
+    findings = {name: findings_of(claim, select_cells(sweep.cells, claim.at)) for name, sweep in read.items()}
     deciding = {name: sweep for name, sweep in read.items() if findings[name]}
     unique: dict[object, Finding] = {}
     for finding in chain.from_iterable(findings.values()):
@@ -177,6 +218,27 @@ def judge(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
         newest=read.get(NEWEST),
         gaps=tuple(f"the sweep{f' of {name}' * (name != NEWEST)} {gap}" for name, gap in gaps.items()),
     )
+
+
+def findings_of(claim: Claim, rows: Sequence[CellRecord]) -> list[Finding]:
+    """Return what each place says about a claim; a place whose precondition does not hold carries that finding."""
+    findings = list(claim.parsed_check.findings(rows))
+    if claim.parsed_precondition is None:
+        return findings
+    conditions: dict[object, list[Finding]] = {}
+    for condition in claim.parsed_precondition.findings(rows):
+        for row in condition.cells:
+            conditions.setdefault(setting_key(row), []).append(condition)
+    return [_with_precondition(finding, conditions) for finding in findings]
+
+
+def _with_precondition(finding: Finding, conditions: Mapping[object, Sequence[Finding]]) -> Finding:
+    """Return the finding with the precondition at its setting that fails, or else is not decided, if one does not hold."""
+    at_setting = [condition for row in finding.cells for condition in conditions.get(setting_key(row), ())]
+    if not at_setting:
+        return replace(finding, precondition=Finding(finding.place, (), (), "no cell for the precondition"))
+    worst = min(at_setting, key=lambda condition: (False, None, True).index(condition.holds))
+    return finding if worst.holds else replace(finding, precondition=worst)
 
 
 def describe_gap(check: Check, rows: Sequence[CellRecord], at: Selection) -> str:

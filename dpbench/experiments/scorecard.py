@@ -12,18 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbench.experiments.checks.check import Finding
-from dpbench.experiments.claims import CHANGED_GRID, NEWEST, Verdict
+from dpbench.experiments.claims import CHANGED_GRID, DATA_TITLES, NEWEST, Verdict
 from dpbench.experiments.presets import command_of
 
 PIPE_WIDTH = 120
 EVIDENCE_COLUMN_WIDTH = 110
 """The evidence has a column of its own on terminals of at least this width."""
-STYLES = {"holds": "green", "holds in part": "yellow", "does not hold": "red", "not decided": "dim", "not run": "dim"}
+STYLES = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
+"""The colours of verdicts; all others are dim."""
 ABOUT_PAPERS = "A verdict is about these records, not about the paper's own data."
 ABOUT_PLACES = "Every place has its own 95 % interval, so one in forty falls on either wrong side by chance."
 COLUMNS = (
     *("paper", "claim", "where", "not_in_paper", "verdict", "first_look", "changed", "place", "compared", "holds"),
-    *("what", "value", "low", "high", "limit", "side", "unit", "datasets"),
+    *("what", "value", "low", "high", "limit", "side", "unit", "datasets", "synthetic", "precondition"),
 )
 
 
@@ -45,11 +46,12 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
     """Return a page with a table for each paper."""
     lines = ["# Claims", "", _how_to_read(verdicts), "", *(line for text in _newest_sweeps(verdicts) for line in (text, ""))]
     for title, group in groupby(verdicts, key=lambda verdict: verdict.claim.title):
-        lines += [f"## {title}", "", "| claim | where | verdict | data | evidence |", "| --- | --- | --- | --- | --- |"]
+        columns = ("claim", "where", *DATA_TITLES, "data", "evidence")
+        lines += [f"## {title}", "", f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
         for verdict in group:
             commands = [f"to run: `{command_of(name)}`" for name in (*verdict.missing, *verdict.changes)]
-            evidence = "<br>".join([*verdict.evidence, *verdict.notes, *commands])
-            cells = (_sentence(verdict), verdict.claim.where, f"**{verdict.text}**", ", ".join(verdict.datasets), evidence)
+            evidence = "<br>".join([*_numbers(verdict), *verdict.notes, *commands])
+            cells = (_sentence(verdict), verdict.claim.where, *_by_data(verdict), ", ".join(verdict.datasets), evidence)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
         lines.append("")
     return "\n".join(lines)
@@ -64,9 +66,11 @@ def write_csv(verdicts: Sequence[Verdict], path: Path) -> None:
             claim, changed, data = verdict.claim, "; ".join(verdict.changed_grids), "; ".join(verdict.datasets)
             start = [claim.paper, claim.says, claim.where, claim.not_in_paper, verdict.text, verdict.quick, changed]
             for finding in verdict.findings or (Finding("", (), ()),):
+                condition = str(finding.precondition or "")
+                end = [data, finding.synthetic if finding.cells else None, condition]
                 place = [finding.place, finding.compared, finding.holds]  # None is written as an empty field
                 numbers = [[b.what, b.value, b.low, b.high, b.limit, b.side, b.unit] for b in finding.bounds] or [[None] * 7]
-                out.writerows([*start, *place, *row, data] for row in numbers)
+                out.writerows([*start, *place, *row, *end] for row in numbers)
 
 
 def _table(verdicts: Sequence[Verdict], title: str, *, wide: bool) -> Table:
@@ -81,9 +85,27 @@ def _table(verdicts: Sequence[Verdict], title: str, *, wide: bool) -> Table:
         if evidence and not wide:
             claim.append(f"\n{evidence}", style="dim")
         # the column is narrow: how the preset was changed is said in the evidence
-        outcome = (f"{verdict.counts}, {CHANGED_GRID}", "dim") if verdict.changes else (verdict.counts, STYLES[verdict.state])
-        table.add_row(claim, Text(*outcome), *([Text(evidence)] if wide else []))
+        changed = f", {CHANGED_GRID}" if verdict.changes else ""
+        outcome = Text("\n").join(
+            Text(f"{title}: {part.counts}{changed}".removeprefix(": "), style="dim" if changed else STYLES.get(part.state, "dim"))
+            for title, part in (verdict.by_data or {"": verdict}).items()
+        )
+        table.add_row(claim, outcome, *([Text(evidence)] if wide else []))
     return table
+
+
+def _by_data(verdict: Verdict) -> list[str]:
+    """Return the verdict on each kind of tables, as Markdown."""
+    if not verdict.findings:
+        return [f"**{verdict.text}**"] * len(DATA_TITLES)
+    texts = {title: f"**{part.text}**" for title, part in verdict.by_data.items()}
+    return [texts.get(title, "no such table") for title in DATA_TITLES]
+
+
+def _numbers(verdict: Verdict) -> list[str]:
+    """Return the places that speak most for and against the claim, with the kind of tables where it was judged on both."""
+    parts = verdict.by_data
+    return [f"{title}: {line}" if len(parts) > 1 else line for title, part in parts.items() for line in part.evidence]
 
 
 def _sentence(verdict: Verdict) -> str:
@@ -93,7 +115,7 @@ def _sentence(verdict: Verdict) -> str:
 def _evidence(verdict: Verdict) -> list[str]:
     data = [f"on {', '.join(verdict.datasets)}"] if verdict.datasets else []
     without = [f"without {', '.join(verdict.missing)}"] if verdict.missing and verdict.findings else []
-    return [*verdict.changed_grids, *verdict.evidence, *data, *verdict.notes, *without]
+    return [*verdict.changed_grids, *_numbers(verdict), *data, *verdict.notes, *without]
 
 
 def _newest_sweeps(verdicts: Sequence[Verdict]) -> list[str]:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_cells import AB, A, B, cell, claimed, level, places
+from made_cells import AB, A, B, C, cell, claimed, level, places
 
 from dpbench.base.errors import Refused
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.claims import Claim, claims_in, claims_of, judge, paper_fault, papers_with_claims
 from dpbench.experiments.scorecard import markdown, print_scorecard
+from dpbench.records.cell_record import CellRecord
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
 
@@ -172,3 +173,51 @@ def test_what_a_sweep_lacks_is_said(claim: dict[str, Any], words: str) -> None:
 
 def test_without_sweeps_nothing_is_decided() -> None:
     assert judge(Claim(paper="p", says="s", presets=("x",), check=BELOW), {}).text == "not run"
+
+
+def attacked(dataset: str, advantage: float, *, synthetic: bool, epsilon: float = 1) -> list[CellRecord]:
+    """Cells of A, below B, and of an exact fit C whose metric lies this far above its control."""
+    options: dict[str, Any] = {"dataset": dataset, "epsilon": epsilon}
+    exact = cell("c", level(0.5 + advantage, 0.001), more={"control/rmse": level(0.5, 0.001, 1)}, **options)
+    rows = [cell("a", level(0.1), **options), cell("b", level(0.2, index=1), **options), exact]
+    return [replace(row, tags={**row.tags, "dpbench.synthetic": str(synthetic).lower()}) for row in rows]
+
+
+PRECONDITION = {"precondition": {"exceeds": {"cells": C, "reference": "control/", "by": 0.05}}}
+
+
+def test_a_claim_is_tested_only_where_its_precondition_holds() -> None:
+    rows = [*attacked("real", 0.1, synthetic=False), *attacked("made", 0.001, synthetic=True)]
+    found = claimed(rows, PRECONDITION)
+    assert found.text == "holds (1 of 1), 1 not testable"
+    assert {title: part.text for title, part in found.by_data.items()} == {
+        "on real tables": "holds (1 of 1)",
+        "on synthetic tables": "not testable here (1 of 1)",
+    }
+    (reason,) = found.by_data["on synthetic tables"].evidence
+    assert reason.startswith("not testable: linear on made, ε = 1, c against ")
+    assert "rmse higher by +0.00" in reason
+    assert "(needed: above 0.05)" in reason
+    assert "holds (2 of 2)" in claimed(rows).text
+
+
+def test_a_precondition_counts_at_its_own_setting() -> None:
+    rows = [*attacked("real", 0.1, synthetic=False, epsilon=1), *attacked("real", 0.01, synthetic=False, epsilon=2)]
+    assert claimed(rows, PRECONDITION).text == "holds (1 of 1), 1 not testable"
+    assert claimed(rows, {**PRECONDITION, "at": {"epsilon": 2}}).text == "not testable here (1 of 1)"
+
+
+def test_a_precondition_that_is_not_decided_or_has_no_cells_decides_nothing() -> None:
+    open_ = claimed(attacked("real", 0.05, synthetic=False), PRECONDITION)
+    assert open_.state == "not decided"
+    assert any(line.startswith("precondition not decided: ") for line in open_.evidence)
+    missing = claimed([row for row in attacked("real", 0.1, synthetic=False) if row.params["mechanism"] != "c"], PRECONDITION)
+    assert missing.state == "not decided"
+    assert "no cell for the precondition" in missing.evidence[-1]
+
+
+def test_a_wrong_precondition_is_refused() -> None:
+    with pytest.raises(Refused, match="must name one check, as in precondition"):
+        claimed([], {"precondition": {}})
+    with pytest.raises(Refused, match="no check named 'exceed'"):
+        claimed([], {"precondition": {"exceed": {}}})

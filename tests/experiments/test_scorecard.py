@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 from made_cells import AB, claimed, places
@@ -60,3 +61,21 @@ def test_every_form_says_the_verdict(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["holds"] for row in rows] == ["True", "False", ""]
     assert float(rows[0]["high"]) < float(rows[0]["limit"]) < float(rows[1]["low"])
+
+
+def test_verdicts_on_real_and_on_synthetic_tables_stand_apart(tmp_path: Path) -> None:
+    rows = places(0.1, -0.1)
+    tags = {**rows[0].tags, "dpbench.synthetic": "true"}
+    drawn = [replace(row, tags=tags, params={**row.params, "dataset": "made"}) for row in rows[2:]]
+    verdict = claimed([*rows[:2], *drawn])
+    page = markdown([verdict])
+    assert "| claim | where | on real tables | on synthetic tables | data | evidence |" in page
+    assert "| **holds (1 of 1)** | **does not hold (1 of 1 against)** | wine, made (SYNTHETIC) |" in page
+    assert "on synthetic tables: linear on made" in page
+    assert "| **holds (2 of 2)** | no such table |" in markdown([claimed(places(0.1, 0.1))])
+    out = io.StringIO()
+    print_scorecard([verdict], out)
+    assert "on real tables:" in out.getvalue()
+    write_csv([verdict], tmp_path / "c.csv")
+    with (tmp_path / "c.csv").open(encoding="utf-8") as file:
+        assert [row["synthetic"] for row in csv.DictReader(file)] == ["False", "True"]

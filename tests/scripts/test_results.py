@@ -51,28 +51,40 @@ SCORECARD = """
 
 ## A 2012: title
 
-| claim | where | verdict | data | evidence |
-| --- | --- | --- | --- | --- |
-| a \\| b | 1 | **holds (2 of 2)** | x | y |
-| (Not in the paper.) c | 1 | **holds (1 of 1)** | x | |
-| d | 2 | **holds in 1 of 2** | x | |
+| claim | where | on real tables | on synthetic tables | data | evidence |
+| --- | --- | --- | --- | --- | --- |
+| a \\| b | 1 | **holds (2 of 2)** | **not testable here (3 of 3)** | x | y |
+| (Not in the paper.) c | 1 | **holds (1 of 1)** | no such table | x | |
+| d | 2 | **holds in 1 of 2** | no such table | x | |
 
 ## B 2013: title
 
-| e | 1 | **does not hold (1 of 1 against)** | x | |
-| f | 2 | **not decided (0 of 1 point that way)** | x | |
-| g | 2 | **not run** | | |
+| claim | where | on real tables | on synthetic tables | data | evidence |
+| --- | --- | --- | --- | --- | --- |
+| e | 1 | no such table | **does not hold (1 of 1 against)** | x | |
+| f | 2 | no such table | **not decided (0 of 1 point that way)** | x | |
+| g | 2 | no such table | **not run** | | |
 """
 
 
-def test_the_claims_of_the_papers_are_listed_and_counted_by_their_verdicts(results: ModuleType) -> None:
+def test_the_claims_of_the_papers_are_listed_and_counted_by_their_verdicts_and_tables(results: ModuleType) -> None:
     scored = results.verdicts_in(SCORECARD)
     assert list(scored) == ["A 2012", "B 2013"]
-    assert scored["A 2012"] == [("a \\| b", "holds (2 of 2)"), ("d", "holds in 1 of 2")]
+    real, synthetic = "on real tables", "on synthetic tables"
+    assert [(claim.text, claim.verdicts[real], claim.verdicts[synthetic]) for claim in scored["A 2012"]] == [
+        ("a \\| b", "holds (2 of 2)", "not testable here (3 of 3)"),
+        ("d", "holds in 1 of 2", "no such table"),
+    ]
     table = [line.strip("| ").split(" | ") for line in results.summary(scored).splitlines()]
-    assert table[0] == ["paper", "claims", "hold", "hold in part", "do not hold", "open"]
-    assert table[2:] == [["A 2012", "2", "1", "1", "0", "0"], ["B 2013", "3", "0", "0", "1", "2"]]
-    assert "|  | d | holds in 1 of 2 |\n" in results.claims_page(scored)
+    assert table[0] == ["paper", "tables", "claims", "hold", "hold in part", "do not hold", "not testable", "open"]
+    assert table[2:] == [
+        ["A 2012", "real", "2", "1", "1", "0", "0", "0"],
+        ["A 2012", "synthetic", "1", "0", "0", "0", "1", "0"],
+        ["B 2013", "synthetic", "3", "0", "0", "1", "0", "2"],
+    ]
+    page = results.claims_page(scored)
+    assert f"| paper | what it asserts | {real} | {synthetic} |\n" in page
+    assert "|  | d | holds in 1 of 2 | no such table |\n" in page
 
 
 def test_the_readme_and_the_page_of_claims_are_those_of_the_scorecard(results: ModuleType) -> None:

@@ -87,6 +87,11 @@ def _place_key(row: CellRecord, without: Sequence[str]) -> object:
     return frozenset((key, value) for key, value in row.params.items() if key not in without and not key.startswith(groups))
 
 
+def setting_key(row: CellRecord) -> object:
+    """Return what the cells of all mechanisms at one place have in common: every parameter that is not the mechanism's."""
+    return _place_key(row, ("mechanism", "mechanism."))
+
+
 def place_of(row: CellRecord, without: Sequence[str] = ()) -> str:
     """Return a cell's place in words: model, dataset, ε, and the swept options that are not the mechanism's."""
     text = " on ".join(row.params[key] for key in ("model", "dataset") if key not in without)

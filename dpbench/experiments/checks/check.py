@@ -85,10 +85,24 @@ class Finding:
     """What was compared with what; the mechanism alone where a cell's own numbers decide."""
     remark: str = ""
     """What the answer depends on: the last value of the grid."""
+    precondition: "Finding | None" = None
+    """The finding of the claim's precondition, where that does not hold or is not decided."""
+
+    @property
+    def testable(self) -> bool:
+        """Whether the precondition leaves it open that this place can decide the claim."""
+        return self.precondition is None or self.precondition.holds is not False
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether any of its cells rests on rows that were drawn and not collected."""
+        return any(row.synthetic for row in self.cells)
 
     @property
     def holds(self) -> bool | None:
-        """True if all bounds hold, False if one does not, None where they leave it open or there is none."""
+        """True if all bounds hold, False if one does not, None where they or the precondition leave it open, or there is none."""
+        if self.precondition is not None:
+            return None
         answers = [bound.holds for bound in self.bounds]
         return False if False in answers else True if answers and None not in answers else None
 

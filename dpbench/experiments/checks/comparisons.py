@@ -53,11 +53,24 @@ class Between(Check):
 
 
 @dataclass(frozen=True)
-class Within(Pairwise):
-    """The mean is at most ``ratio`` times that of other cells, or of another metric of the same cell."""
+class TradesOff(Below):
+    """The metric is lower than that of each of the others, and another metric is higher: neither cell is better at both."""
+
+    loses: tuple[str, ...] = option((), help="the metric that is higher, or several: a cell takes the first it has")
+
+    required: ClassVar[tuple[str, ...]] = ("against", "loses")
+
+    def bounds(self, metric: str, first: Curve, other: Curve) -> tuple[Bound, ...]:
+        lower = super().bounds(metric, first, other)
+        higher = Above(self.cells, self.loses, self.against)
+        return lower + higher.bounds(higher.metric_of(first[0]), first, other) if lower else ()
+
+
+@dataclass(frozen=True)
+class Referenced(Pairwise):
+    """The base of checks that compare a mean with that of other cells, or of another metric of the same cell."""
 
     reference: str = option("", help="or the beginning of a metric of the same cell: reference/no_privacy/, or a whole one")
-    ratio: float = option(1.05, low=0, open_low=True, help="how many times the other's mean it may be")
 
     required: ClassVar[tuple[str, ...]] = ()
 
@@ -74,9 +87,32 @@ class Within(Pairwise):
                 other = reference_metric(self.reference, self.metric_of(row))
                 yield ([row],), f"{mechanism_of(row)} against {reference(other)}", ()
 
-    def bounds(self, metric: str, first: Curve, *others: Curve) -> tuple[Bound, ...]:
+    def values(self, metric: str, first: Curve, *others: Curve) -> np.ndarray:
+        """Return the repeats' means of the metric, and of what it is compared with, as two rows."""
         other = (others[0][0], metric) if others else (first[0], reference_metric(self.reference, metric))
-        return self.limits(intervals.ratio_of_means(intervals.paired_means((first[0], metric), other)))
+        return intervals.paired_means((first[0], metric), other)
+
+
+@dataclass(frozen=True)
+class Exceeds(Referenced):
+    """The mean is higher than that of other cells, or of another metric of the same cell, by at least ``by``, in its own unit."""
+
+    by: float = option(0.0, low=0, help="how much higher it must be")
+
+    def bounds(self, metric: str, first: Curve, *others: Curve) -> tuple[Bound, ...]:
+        values = self.values(metric, first, *others)
+        numbers = intervals.resampled(lambda x: np.asarray(x[0].mean(-1) - x[1].mean(-1)), values)
+        return bounded(f"{metric.rpartition('/')[2]} higher by", numbers, self.by, "above", metric)
+
+
+@dataclass(frozen=True)
+class Within(Referenced):
+    """The mean is at most ``ratio`` times that of other cells, or of another metric of the same cell."""
+
+    ratio: float = option(1.05, low=0, open_low=True, help="how many times the other's mean it may be")
+
+    def bounds(self, metric: str, first: Curve, *others: Curve) -> tuple[Bound, ...]:
+        return self.limits(intervals.ratio_of_means(self.values(metric, first, *others)))
 
     def limits(self, numbers: Numbers | None) -> tuple[Bound, ...]:
         """Return the ratio against its limits."""
@@ -126,4 +162,4 @@ class Skewed(Check):
         return bounded("mean / median", numbers, self.times, "above")
 
 
-CHECKS = (Below, Above, Between, Within, Near, Faster, Wider, Skewed)
+CHECKS = (Below, Above, Between, TradesOff, Exceeds, Within, Near, Faster, Wider, Skewed)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from made_cells import (
     AB,
@@ -40,6 +41,10 @@ def widening(last: float, spread: float = 0.001) -> list[CellRecord]:
     return own + at_epsilons(level(0.2, spread, 2), level(last, spread, 3), mechanism="b")
 
 
+def traded(metric: np.ndarray, loss: np.ndarray, other: np.ndarray, loss_of_other: np.ndarray) -> list[CellRecord]:
+    return [cell("a", metric, more={"utility/mse": loss}), cell("b", other, more={"utility/mse": loss_of_other})]
+
+
 CASES: dict[str, tuple[dict[str, Any], list[CellRecord], list[CellRecord], list[CellRecord]]] = {
     # the check's options, and cells for which it holds, does not hold, and cannot be decided
     "below": (AB, pair(level(0.1), level(0.2)), pair(level(0.2), level(0.1)), pair(level(0.1), level(0.1, index=1))),
@@ -49,6 +54,18 @@ CASES: dict[str, tuple[dict[str, Any], list[CellRecord], list[CellRecord], list[
         [*pair(level(0.2), level(0.1, index=1)), cell("c", level(0.3, index=2))],
         [*pair(level(0.2), level(0.1, index=1)), cell("c", level(0.15, index=2))],
         [*pair(level(0.2), level(0.1, index=1)), cell("c", level(0.2, index=2))],
+    ),
+    "trades_off": (
+        {**AB, "loses": ["utility/mse"]},
+        traded(level(0.1), level(0.3), level(0.2, index=1), level(0.1, index=2)),
+        traded(level(0.1), level(0.3), level(0.2, index=1), level(0.4, index=2)),
+        traded(level(0.1), level(0.3), level(0.2, index=1), level(0.3, index=2)),
+    ),
+    "exceeds": (
+        {**AB, "by": 0.05},
+        pair(level(0.26), level(0.2, index=1)),
+        pair(level(0.24), level(0.2, index=1)),
+        pair(level(0.25, 0.1), level(0.2, 0.1, 1)),
     ),
     "within": (
         {**AB, "ratio": 1.05},
