@@ -13,6 +13,7 @@ from dpbench.base.options import check_options, option
 from dpbench.contracts.hooks import KINDS
 from dpbench.data.splits import Splits
 from dpbench.privacy import secure_noise
+from dpbench.privacy.queries.polynomial import SensitivityKey
 from dpbench.registry.lookup import build
 
 NO_AUDIT = AuditSettings("none")
@@ -41,6 +42,7 @@ class Settings:
         "claimed", help="ε as each paper counts it, or what makes the accounted ε equal to it"
     )
     accounting: Literal["closed", "pld"] = option("closed", help="how ε is accounted: closed forms, or the noises' own losses")
+    sensitivity: SensitivityKey = option("tight", help="the smallest bound proven for each mechanism, or published: as printed")
     noise: Literal["simulation", "secure"] = option("simulation", help="from the seed, for experiments only; or from OpenDP")
     seed: int = option(0, low=0, high=2**63 - 1, help="names every random stream")
 

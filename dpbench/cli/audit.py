@@ -17,7 +17,7 @@ from dpbench.data.splits import Splits
 from dpbench.registry.lookup import build
 
 GROUPS = ("mechanism", "model", "dataset")
-KEYS = ("epsilon", "delta", "budget", "seed")
+KEYS = ("epsilon", "delta", "budget", "sensitivity", "seed")
 
 
 @click.command(name="audit")
@@ -48,6 +48,7 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
     for point in grid_points(overrides if "audit.level" in keys else [*overrides, "audit.level=all"]):
         mechanism, model, dataset = (build(kind, point.config[kind]) for kind in GROUPS)
         settings = Settings(**{key: point.config[key] for key in KEYS})
+        mechanism = mechanism.with_sensitivity(settings.sensitivity)
         audit_settings = AuditSettings(**point.config["audit"], seed=settings.seed)
         if audit_settings.level == "none":
             raise Refused("audit.level=none audits nothing. It must be one of replay, component, release, all.")

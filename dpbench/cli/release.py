@@ -10,7 +10,7 @@ import click
 from dpbench.base.errors import Refused, Unfinished, unknown
 
 GROUPS = ("mechanism", "model", "dataset")
-KEYS = ("epsilon", "delta", "budget", "accounting")
+KEYS = ("epsilon", "delta", "budget", "accounting", "sensitivity")
 FILE_KEYS = ("out", "overwrite")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dpbench.privacy.curator import Curator, Sampler
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.histogram import Histogram, Scan
+from dpbench.privacy.queries.polynomial import Sensitivity, SensitivityKey
 from dpbench.privacy.queries.query import Query
 
 T = TypeVar("T")
@@ -34,7 +35,9 @@ class Mechanism(ModelUser):
     Optional
         ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: any other reason not to fit a model;
         ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε);
-        ``counted()``: the same, if an option decides it.
+        ``counted()``: the same, if an option decides it; ``published_sensitivity``: the rule for bounds that the paper prints
+        (``sensitivity=published``). With it goes an option ``sensitivity: Sensitivity = option("auto", ...)``, which a
+        mechanism passes to ``l1_bound``; ``tight`` needs no option, and says that no published bound is known.
 
     A mechanism has no rows, no random generator, no accounting and no loop over runs. A private answer is one call of
     ``curator.release(query, noise)``, whose arrays have the runs as their first axis. ``curator.geometry`` and ``curator.n``
@@ -47,6 +50,7 @@ class Mechanism(ModelUser):
     kind: ClassVar[str] = "mechanism"
     guarantee: ClassVar[str] = ""
     currency: ClassVar[Currency] = "pure"
+    published_sensitivity: ClassVar[Sensitivity | None] = None
 
     @abstractmethod
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
@@ -55,6 +59,22 @@ class Mechanism(ModelUser):
     def counted(self) -> Currency:
         """Return the currency of this mechanism's budget: its class's, unless an option decides."""
         return self.currency
+
+    def sensitivity_rule(self, key: SensitivityKey = "tight") -> Sensitivity | None:
+        """Return the rule of this mechanism's bounds when the command says ``key``; None if no rule changes them."""
+        if self.published_sensitivity is None:
+            return None
+        # a mechanism without the option has no bound but the tight one
+        chosen = cast(Sensitivity, getattr(self, "sensitivity", "tight"))
+        if chosen != "auto":
+            return chosen
+        return "tight" if key == "tight" else self.published_sensitivity
+
+    def with_sensitivity(self, key: SensitivityKey) -> Self:
+        """Return the mechanism with ``sensitivity=auto`` replaced by what the command's key says."""
+        options: dict[str, Any] = self.options()
+        rule = self.sensitivity_rule(key)
+        return self if rule is None or "sensitivity" not in options else self.build({**options, "sensitivity": rule})
 
 
 @dataclass(frozen=True)

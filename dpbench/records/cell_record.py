@@ -88,6 +88,11 @@ class CellRecord:
         return self.tags.get(names.NOISE) == "simulation"
 
     @property
+    def sensitivity(self) -> str:
+        """The rule of the mechanism's bounds; empty if its bound is the same under every rule."""
+        return self.tags.get(names.SENSITIVITY, "")
+
+    @property
     def leaks(self) -> tuple[Leak, ...]:
         """What reached the result without being paid for. Without the ledger's file, the reasons are empty."""
         listed = self.detail.ledger.get("leaks", ()) if self._leak_names else ()

@@ -17,6 +17,8 @@ class Provenance:
     numpy: str
     cpu: str
     """The machine and its BLAS kernels: with the same NumPy on the same CPU, the same command gives the same bits."""
+    sensitivity: str = ""
+    """The rule of the mechanism's bounds, or an empty text."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.NUMPY: provenance.numpy,
         names.CPU: provenance.cpu,
         names.PLUGIN_VERSION: provenance.plugin_version,
+        names.SENSITIVITY: provenance.sensitivity,
         names.NOISE: standing.noise,
         names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),

@@ -8,7 +8,9 @@ from typing import Any, Literal
 from dpbench.base.errors import Refused, check_spelling
 from dpbench.base.options import options_of
 from dpbench.contracts.hooks import KINDS, OFFERS
+from dpbench.privacy.queries.polynomial import Sensitivity
 
+PUBLISHED_SENSITIVITIES = tuple(rule for rule in typing.get_args(Sensitivity) if rule != "auto")
 SCALAR_TYPES = (float, int, bool, str, NoneType, Any)
 
 
@@ -37,6 +39,12 @@ def _check_declaration(cls: type[Any]) -> None:
         raise Refused(f"The class {cls.__name__} must define {', '.join(abstract)}.")
     if not isinstance(guarantee := getattr(cls, "guarantee", ""), str):
         raise Refused(f"The guarantee of {cls.__name__} must be a short text. Got {guarantee!r} instead.")
+    published = getattr(cls, "published_sensitivity", None)
+    if published not in (None, *PUBLISHED_SENSITIVITIES):
+        allowed = ", ".join(PUBLISHED_SENSITIVITIES)
+        raise Refused(f"The published_sensitivity of {cls.__name__} must be one of {allowed}. Got {published!r} instead.")
+    if published not in (None, "tight") and not any(field.name == "sensitivity" for field in fields(cls)):
+        raise Refused(f"The class {cls.__name__} has a published_sensitivity, so it must have an option 'sensitivity'.")
 
 
 def _check_options(cls: type[Any]) -> None:

@@ -26,10 +26,12 @@ from dpbench.releases.release_file import Release
 
 def release(config: Mapping[str, Any]) -> Release:
     """Return the release that a configuration describes. What has no proof, or leaks, is refused."""
-    mechanism: Mechanism = build("mechanism", config["mechanism"])
     model: Model = build("model", config["model"])
     dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target)
-    settings = Settings(**{key: config[key] for key in ("epsilon", "delta", "budget", "accounting")}, noise="secure")
+    keys = ("epsilon", "delta", "budget", "accounting", "sensitivity")
+    settings = Settings(**{key: config[key] for key in keys}, noise="secure")
+    chosen: Mechanism = build("mechanism", config["mechanism"])
+    mechanism = chosen.with_sensitivity(settings.sensitivity)
     if dataset.sample_rate != 1:
         raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
     table = _table(dataset, settings.seed)

@@ -37,12 +37,12 @@ def all_cells(cells: Sequence[CellRecord]) -> TextTable:
 def leaderboard(boards: Sequence[Board]) -> TextTable:
     """Return one row per place, the problems below each other."""
     header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "delta", "rank", "mechanism")
-    header += ("epsilon", "median", "p20", "p80", "no privacy", "mean only", "guarantee")
+    header += ("sensitivity", "epsilon", "median", "p20", "p80", "no privacy", "mean only", "guarantee")
     rows: list[tuple[Entry, ...]] = []
     for board in boards:
         for place in board.places:
             cell = place.cell
-            names = (cell.primary, place.accounted, place.delta, place.rank, label(cell), place.epsilon)
+            names = (cell.primary, place.accounted, place.delta, place.rank, label(cell), cell.sensitivity, place.epsilon)
             levels = map(cell.reference, ("no_privacy", "mean_predictor"))
             rows.append((*_problem(board), *names, *map(cell.error, ("median", "p20", "p80")), *levels, cell.guarantee))
     title = "Cells by their median error; without a rank: not private, not proven, or leaking"

@@ -56,14 +56,16 @@ def _table(sweep: SweepRecord, cells: Sequence[CellRecord], *, references: bool 
     swept, attack = distinguishing_params(cells), attack_columns(sweep, cells)
     table = Table(title=_title(sweep, cells, references), title_justify="left", title_style="bold", pad_edge=False)
     table.header_style = "bold"
-    for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept)):
+    # rules that no axis of the sweep names differ too: not every mechanism has a published bound
+    rules = "mechanism.sensitivity" not in swept and len({cell.sensitivity for cell in cells} - {""}) > 1
+    for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept), *(["sensitivity"] if rules else [])):
         table.add_column(name, no_wrap=True)
     for name in ("ε", "median", "20-80 %", *(REFERENCES if references else ()), "ε accounted", *attack):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee", no_wrap=True)
     for cell in cells[:MAX_ROWS]:
         # as Text, rich takes no bracket for markup
-        options = (Text(cell.params.get(name, "")) for name in swept)
+        options = [Text(cell.params.get(name, "")) for name in swept] + ([Text(cell.sensitivity)] if rules else [])
         names: list[str | Text] = [cell.params["mechanism"], *options, cell.params["epsilon"]]
         levels = [number(cell.reference(name)) for name in REFERENCES.values()] if references else []
         gains = ("none" if value is None else f"{value:.3f}" for value in map(cell.metrics.get, attack.values()))

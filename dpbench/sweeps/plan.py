@@ -157,7 +157,8 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
     else:
         reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
         dropped = table.dropped
-    provenance = Provenance(dataset.synthetic, dropped, registry().version_of(type(mechanism)), *_machine())
+    plugin = registry().version_of(type(mechanism))
+    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), sensitivity=point.sensitivity)
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 

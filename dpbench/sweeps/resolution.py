@@ -9,6 +9,7 @@ from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
 from dpbench.contracts.hooks import KINDS
+from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.splits import Splits
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
@@ -16,6 +17,7 @@ from dpbench.sweeps.grid import GridPoint
 
 PARAM_SETTINGS = ("seed", "budget", "accounting", "noise")
 """Settings that are parameters of a run where the sweep varies them; ε and δ always are."""
+RULE_KEYS = {"sensitivity", "mechanism.sensitivity"}
 QUICK_REPEATS = 2
 
 
@@ -27,6 +29,8 @@ class ResolvedPoint:
     params: Mapping[str, str]
     components: Mapping[str, Any]
     """By kind."""
+    sensitivity: str
+    """The rule of the mechanism's bounds, as the cell's record names it."""
 
 
 def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
@@ -34,6 +38,7 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     config = point.config
     components: dict[str, Any] = {kind: build(kind, config[kind]) for kind in KINDS}
     settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
+    components["mechanism"], settings, sensitivity = _with_sensitivity(components["mechanism"], settings)
     for key in ("quick", "rerun"):
         if not isinstance(config[key], bool):
             raise Refused(f"The key {key!r} must be true or false. Got {config[key]!r} instead.")
@@ -47,7 +52,23 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     names = {kind: component.name for kind, component in components.items()}
     privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}
     varied = {key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)}
-    return ResolvedPoint(cell, {**names, **privacy, "splits": splits.describe(), **varied}, components)
+    if RULE_KEYS & point.axes.keys():
+        # whichever key varied it, a rule makes a variant of the mechanism, unless it has no effect on this one
+        varied["mechanism.sensitivity"] = sensitivity
+        if not sensitivity:
+            del varied["mechanism.sensitivity"]
+    return ResolvedPoint(cell, {**names, **privacy, "splits": splits.describe(), **varied}, components, sensitivity)
+
+
+def _with_sensitivity(mechanism: Mechanism, settings: Settings) -> tuple[Mechanism, Settings, str]:
+    """Return the mechanism with the option that the key ``sensitivity`` decides, the settings, and the rule's name.
+
+    The settings say ``published`` only where it decides a bound: cells that are the same under both values have one key.
+    """
+    rule = mechanism.sensitivity_rule(settings.sensitivity)
+    if rule == mechanism.sensitivity_rule("tight"):
+        return mechanism.with_sensitivity("tight"), replace(settings, sensitivity="tight"), rule or ""
+    return mechanism.with_sensitivity(settings.sensitivity), settings, settings.sensitivity
 
 
 def _versions(components: Mapping[str, Any]) -> dict[str, str]:

@@ -57,6 +57,7 @@ class SensitiveCoefficients(Mechanism):
     name: ClassVar[str] = "dpc"
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
+    published_sensitivity: ClassVar[Sensitivity] = "fang"  # the program of Wang et al. has D²/4 + 3D, as Fang et al. print it
 
     gamma: float = option(0.01, low=0.001, high=1, help="γ = ε_s / ε_n; 1 is fm")
     beta_rule: Literal["share", "paper"] = option("share", help="β: the sensitive share of Δ, or of the columns (k/D)")
@@ -64,7 +65,7 @@ class SensitiveCoefficients(Mechanism):
         (), names_attributes=True, help="the sensitive attributes; empty: those that the dataset declares"
     )
     convention: Convention = option("monomial", help="which numbers get noise, as in fm")
-    sensitivity: Sensitivity = option("paper", help="the bound Δ: as printed, as in the authors' program, or the supremum")
+    sensitivity: Sensitivity = option("auto", help="the bound Δ: Zhang's, Fang's, the program's, the supremum; auto: by the key")
     ridge: Literal["auto", "code"] | float = option(
         "auto", low=0, help="multiples of the std at ε_n; auto: as fm; code: 5 at ε_s"
     )
@@ -91,8 +92,8 @@ class SensitiveCoefficients(Mechanism):
         return minimise(problem, objective, coefficients, noise, ridge, self.repair, columns=even)
 
     def _beta(self, objective: Polynomial, sensitive: tuple[str, ...], ordinary: np.ndarray) -> float:
-        # "code" leaves out the loss's constant term, which gets no noise
-        sensitivity: Sensitivity = "tight" if self.sensitivity == "tight" else "code"
+        # "fang" is "paper" without the loss's constant term, which gets no noise
+        sensitivity: Sensitivity = "fang" if self.sensitivity == "paper" else self.sensitivity
         others = replace(objective, geometry=objective.geometry.without(sensitive))
         share = 1 - others.l1_bound(sensitivity) / objective.l1_bound(sensitivity)
         # a β above the share would overspend; with sensitivity=tight k/D can exceed it (one-hot groups, the ball)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from dpbench.accounting.costs import Currency
-from dpbench.base.options import option
+from dpbench.base.options import option, options_of
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
@@ -16,6 +16,7 @@ from dpbench.contracts.model import Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.queries.polynomial import Sensitivity, SensitivityKey
 from dpbench.registry.lookup import registry
 
 from .._sensitive import lacks_sensitive
@@ -43,12 +44,20 @@ class DropSensitive(Mechanism):
     guarantee: ClassVar[str] = "its base's"
 
     base: str = option("no_privacy", help="the mechanism that fits the remaining columns, with its default options")
+    sensitivity: Sensitivity = option("auto", help="the same option of the base, if it has one; auto: by the key")
     sensitive: tuple[str, ...] = option(
         (), names_attributes=True, help="the sensitive attributes; empty: those that the dataset declares"
     )
 
     def counted(self) -> Currency:
         return self._base().counted()
+
+    def sensitivity_rule(self, key: SensitivityKey = "tight") -> Sensitivity | None:
+        return self._base().sensitivity_rule(key)
+
+    def with_sensitivity(self, key: SensitivityKey) -> Self:
+        # the option has no effect where the base has none, so all of its values are one cell
+        return replace(self, sensitivity=self.sensitivity_rule(key) or "auto")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         base = self._base()
@@ -73,8 +82,9 @@ class DropSensitive(Mechanism):
         return replace(fit, weights=weights)
 
     def _base(self) -> Mechanism:
-        base: Mechanism = registry().get("mechanism", self.base).build({})
-        return base
+        cls: type[Mechanism] = registry().get("mechanism", self.base)
+        chooses = cls.published_sensitivity is not None and any(opt.name == "sensitivity" for opt in options_of(cls))
+        return cls.build({"sensitivity": self.sensitivity} if chooses else {})
 
 
 @hookimpl

@@ -23,10 +23,11 @@ from dpbench.privacy.queries.polynomial import Convention, Polynomial, Sensitivi
 class FunctionalMechanism(Mechanism):
     """Add Laplace noise to the coefficients of the objective, then minimise the noisy objective.
 
-    Formula: the objective f(w) is a sum of monomials w_j w_l and w_j. Each of their coefficients gets Lap(Δ/ε), with Δ = 2(D +
-    1)² for D coefficients (logistic regression, truncated at order 2: D²/4 + 3D). A ridge of 4 standard deviations and trimming
-    make the noisy objective bounded, and its minimiser is released. A model's penalty, smooth or not, is added to the noisy
-    objective (Dandekar et al. 2018, equations 8 and 9).
+    Formula: the objective f(w) is a sum of monomials w_j w_l and w_j. Each of their coefficients gets Lap(Δ/ε). A ridge of 4
+    standard deviations and trimming make the noisy objective bounded, and its minimiser is released. A model's penalty, smooth
+    or not, is added to the noisy objective (Dandekar et al. 2018, equations 8 and 9). For D coefficients in the box, linear
+    (logistic, truncated at order 2): Δ = (D + 1)² ((D + 2)²/8) with ``sensitivity=tight``, 2(D + 1)² (D²/4 + 3D) with ``paper``,
+    2D² + 4D (D²/4 + 3D) with ``fang``, and 2D² + 4D (D²/4 + D) with ``code``, the program of Zhang et al.
 
     Guarantee: ε-DP for replace-one neighbours (Theorem 1). ``until_bounded`` uses neither ridge nor repair; it draws the noise
     again until the objective is bounded, at ε/2 per draw (Lemma 5).
@@ -40,7 +41,7 @@ class FunctionalMechanism(Mechanism):
     Algorithm 1; Dandekar et al. 2018, "Differential privacy for regularised linear regression", DEXA.
 
     Errata: the published Δ is valid but too large: about two times in the box (logistic: three times) and fourteen times in the
-    ball at D = 13. ``sensitivity=tight`` is the supremum. Dandekar et al. call ``repair=none ridge=0`` unstable (section 5.4):
+    ball at D = 13. Dandekar et al. call ``repair=none ridge=0`` unstable (section 5.4):
     if the noisy objective has no minimum, the result of a convex solver is arbitrary. Here such a run gets the least value
     within ‖w‖ <= ``radius`` and counts in ``health/diverged``. With ``repair=stationary`` it gets the stationary point -½ M⁻¹c
     instead, as from their closed forms for linear and ridge regression (equations 3 and 5); lasso and elastic net have no closed
@@ -51,9 +52,10 @@ class FunctionalMechanism(Mechanism):
     name: ClassVar[str] = "fm"
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
+    published_sensitivity: ClassVar[Sensitivity] = "paper"
 
     convention: Convention = option("monomial", help="which numbers get noise: Algorithm 1, section 6.1 or the program")
-    sensitivity: Sensitivity = option("paper", help="the bound Δ: as printed, as in the authors' program, or the supremum")
+    sensitivity: Sensitivity = option("auto", help="the bound Δ: Zhang's, Fang's, the program's, the supremum; auto: by the key")
     ridge: Literal["auto"] | float = option("auto", low=0, help="multiples of the noise's std; auto: 4 (code: 5), 0 with floor")
     repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; stationary: nothing, take -½ M⁻¹c")
     radius: float = option(RADIUS, low=0, open_low=True, help="bound on ‖w‖ if there is neither a repair nor a minimum")

@@ -17,6 +17,7 @@ from dpbench.fitting.noisy_objective import Repair, minimise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, laplace
+from dpbench.privacy.queries.polynomial import Sensitivity
 from dpbench.privacy.queries.query import Query
 
 FIRST_FIT_SHARE = 0.9
@@ -58,6 +59,7 @@ class RelevanceAllocation(Mechanism):
     name: ClassVar[str] = "privr"
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
+    published_sensitivity: ClassVar[Sensitivity] = "tight"  # the paper's constant is not known
 
     rho: float = option(0.3, low=0, high=1, open_low=True, open_high=True, help="share of ε for measuring the relevance")
     rule: Literal["proportional", "threshold"] = option("proportional", help="how relevance becomes β")

@@ -47,7 +47,7 @@ def answers(sample: Any, make: Any, curate: Any, epsilon: float, name: str, **op
     return problem.polynomial(options.get("convention", "monomial")), curator.tape[0]
 
 
-@pytest.mark.parametrize("sensitivity", ["paper", "code", "tight"])
+@pytest.mark.parametrize("sensitivity", ["paper", "fang", "tight"])
 @pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
 def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, sensitivity, zeros, make, curate) -> None:
     """Every entry of M and c after symmetrisation: mean squares, limits by the law's kurtosis. False alarm 1e-6."""
@@ -56,7 +56,7 @@ def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, 
     noisy = query.quadratic(answer.noisy, zeros.n)
     D = 4
     tight = query.l1_bound("tight") if convention == "matrix" else (D + 1) ** 2
-    b = {"paper": 2 * (D + 1) ** 2, "code": 2 * D * D + 4 * D, "tight": tight}[sensitivity] / epsilon
+    b = {"paper": 2 * (D + 1) ** 2, "fang": 2 * D * D + 4 * D, "tight": tight}[sensitivity] / epsilon
     off, kurtosis = {"monomial": (b * b / 2, LAPLACE), "matrix": (2 * b * b, LAPLACE), "code": (b * b, MEAN_OF_TWO)}[convention]
     limit = normal_limit(D * D + D)
     np.testing.assert_array_equal(noisy.matrix, np.swapaxes(noisy.matrix, 1, 2))
@@ -74,7 +74,7 @@ def test_every_coefficient_of_fm_has_the_variance_of_its_convention(convention, 
 def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None:
     """2 Σ|x| / b is exactly χ²(2 runs) for Laplace noise: fm and dpba. False alarm 1e-6."""
     _, at_fm = answers(zeros, make, curate, 1.0, "fm", convention="matrix", sensitivity="code")
-    dpba, at_dpba = answers(zeros, make, curate, 1.0, "dpba", alpha=0.25)
+    dpba, at_dpba = answers(zeros, make, curate, 1.0, "dpba", alpha=0.25, sensitivity="fang")
     D = 4
     expected = np.full(at_fm.noisy.shape[1], 2 * D * D + 4 * D)
     split = np.r_[np.full(dpba.quadratic_size, 2 * D * D / 0.25), np.full(D, 4 * D / 0.75)]
@@ -109,7 +109,9 @@ def test_more_epsilon_never_means_more_noise(zeros, repeated, make, curate) -> N
         assert all((more < less).all() for less, more in pairwise(noises))
 
 
-def test_dpba_at_the_printed_shares_is_fm_with_the_program_s_sensitivity(make, curate, table) -> None:
+@pytest.mark.parametrize("sensitivity", ["fang", "tight"])
+def test_dpba_at_the_printed_shares_is_fm_with_the_same_sensitivity(sensitivity, make, curate, table) -> None:
+    """α = f1/(f1 + f2) gives both kinds of coefficients one scale, which the rule determines."""
     generator = np.random.default_rng(5)
     x = generator.uniform(-1, 1, (2_000, 5))
     rows = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")
@@ -117,8 +119,9 @@ def test_dpba_at_the_printed_shares_is_fm_with_the_program_s_sensitivity(make, c
     alpha = 2 * D * D / (2 * D * D + 4 * D)
     for epsilon, repair in product((0.3, 3.2), ("trim", "floor")):
         weights = []
-        for name, options in (("fm", {"sensitivity": "code", "ridge": 4.0}), ("dpba", {"alpha": alpha})):
+        for name, options in (("fm", {"ridge": 4.0}), ("dpba", {"alpha": alpha})):
             curator = curate(rows, epsilon=epsilon)
             problem = make("model", "linear").prepare(curator)
-            weights.append(make("mechanism", name, repair=repair, **options).fit(curator, problem, curator.ledger.budget).weights)
+            mechanism = make("mechanism", name, repair=repair, sensitivity=sensitivity, **options)
+            weights.append(mechanism.fit(curator, problem, curator.ledger.budget).weights)
         np.testing.assert_allclose(weights[0], weights[1], rtol=1e-9)

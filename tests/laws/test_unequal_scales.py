@@ -119,7 +119,7 @@ def test_no_neighbours_move_what_dpc_and_privr_release_by_more_than_they_pay_for
     chosen += [
         ("dpc", {"sensitive": names, "gamma": gamma, "convention": convention, "sensitivity": sensitivity, "beta_rule": rule})
         for names, gamma, (convention, sensitivity), rule in product(
-            named, (0.001,), product(CONVENTIONS, ["paper", "code", "tight"]), ("share", "paper")
+            named, (0.001,), product(CONVENTIONS, ["paper", "fang", "code", "tight"]), ("share", "paper")
         )
     ]
     hostile = {c: adversary.hostile(Polynomial(adversary.losses[loss], g, c)) for c in CONVENTIONS}

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
@@ -24,7 +25,11 @@ from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.query import Query
 
 Convention = Literal["monomial", "matrix", "code"]
-Sensitivity = Literal["paper", "code", "tight"]
+SensitivityKey = Literal["tight", "published"]
+"""What the command says of all mechanisms: each has the supremum, or the bound that its paper prints."""
+Sensitivity = Literal["auto", "paper", "fang", "code", "tight"]
+"""The rule that a bound follows: ``paper``, ``fang`` and ``code`` are printed (:meth:`Polynomial.l1_bound`), ``tight`` is the
+supremum. ``auto`` is what the command's key says, and ``tight`` where there is no command."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Loss:
     curvature: float
     slope: tuple[float, float]
     printed_slope: float
-    """The bound on |slope| that the paper uses: 2 (linear), 3/2 (logistic, where ½ suffices)."""
+    """The bound on |slope| that papers print: 2 (linear), 3/2 (logistic, where ½ suffices)."""
     printed_constant: float
     """The bound on the constant that the paper counts: 1 (linear: y²), 0 (logistic: log 2 does not depend on the row)."""
     exact: bool = True
@@ -158,11 +163,17 @@ class Polynomial(Query):
     def l1_bound(self, sensitivity: Sensitivity, quadratic: float = 1.0, linear: float = 1.0) -> float:
         """Return sup ‖change / scale‖₁ over replace-one neighbours, for one scale on M's coefficients and one on c's."""
         size, curvature, per_linear = self.geometry.dimension, self.loss.curvature / quadratic, 1 / linear
-        if sensitivity == "tight":
-            return float(self._supremum(curvature, per_linear, np.ones(size)))
-        # "code": 2D² + 4D linear, D²/4 + 3D logistic; "paper": 2(D+1)² linear, D²/4 + 3D logistic
-        norm = 2 * (curvature * size**2 + self.loss.printed_slope * per_linear * size)
-        return norm + 2 * self.loss.printed_constant if sensitivity == "paper" else norm
+        supremum = float(self._supremum(curvature, per_linear, np.ones(size)))
+        if sensitivity in ("auto", "tight"):
+            return supremum
+        # linear: 2(D+1)² with the constant y² ("paper"), 2D² + 4D without it ("fang", "code"); logistic: D²/4 + 3D ("paper",
+        # "fang"), D²/4 + D ("code", which has |½ - y| = ½). D counts every noised column, the intercept included.
+        slope = self.loss.largest_slope(self.geometry) if sensitivity == "code" else self.loss.printed_slope
+        norm = 2 * (curvature * size**2 + slope * per_linear * size)
+        bound = norm + 2 * self.loss.printed_constant if sensitivity == "paper" else norm
+        if bound < supremum * (1 - 1e-12):
+            raise Refused(f"sensitivity={sensitivity} gives {bound:g} here, but one row can change the answer by {supremum:g}.")
+        return bound
 
     def rescaled_bound(self, columns: np.ndarray) -> np.ndarray:
         """Return sup ‖change‖₁ when column j of the design is multiplied with q_j > 0 (``columns``: (…, D)): (…)."""
@@ -172,9 +183,9 @@ class Polynomial(Query):
         """Return the text for the ledger that says why a bound holds."""
         return {
             "paper": "twice the largest L1 norm of a row's coefficients, as printed (Zhang et al. 2012, Lemma 1 and section 4.2)",
-            "code": "twice the largest L1 norm of a row's coefficients, the constant left out (the authors' program)",
-            "tight": "the supremum over replace-one neighbours in this geometry (dpbench, docs/sensitivities.md)",
-        }[sensitivity]
+            "fang": "twice the largest L1 norm of a row's coefficients, the constant left out (Fang et al. 2019)",
+            "code": "twice the largest L1 norm of a row's coefficients, the constant left out (the program of Zhang et al.)",
+        }.get(sensitivity, "the supremum over replace-one neighbours in this geometry (dpbench, docs/sensitivities.md)")
 
     def _supremum(self, curvature: float, per_linear: float, columns: np.ndarray) -> np.ndarray:
         bound = {"box": self._box, "ball": self._ball, "corner": self._corner}[self.geometry.scaling]

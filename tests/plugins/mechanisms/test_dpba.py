@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -27,34 +29,40 @@ def scales(make, curate, geometry, rows):
     return noise_of
 
 
+@pytest.fixture
+def published(scales):
+    """The same with the sensitivities that Fang et al. print."""
+    return functools.partial(scales, sensitivity="fang")
+
+
 @pytest.mark.parametrize("D", [3, 13])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_a_number_is_fang_s_share(D, epsilon, scales) -> None:
-    quadratic, linear = scales(D, epsilon, alpha=0.3)
+def test_a_number_is_fang_s_share(D, epsilon, published) -> None:
+    quadratic, linear = published(D, epsilon, alpha=0.3)
     assert quadratic == pytest.approx(2 * D * D / (0.3 * epsilon), rel=1e-12)
     assert linear == pytest.approx(4 * D / (0.7 * epsilon), rel=1e-12)
 
 
-def test_the_published_share_starves_the_linear_coefficients(scales) -> None:
+def test_the_published_share_starves_the_linear_coefficients(published) -> None:
     """d = 13: α = 0.99955, b_1 = 338/ε, b_2 = 114,296/ε."""
-    quadratic, linear = scales(13, alpha="paper")
+    quadratic, linear = published(13, alpha="paper")
     f1, f2 = 2 * 13**2, 4 * 13
     assert f1 / quadratic == pytest.approx(f1 * f1 / (f1 * f1 + f2), rel=1e-12)
     assert linear == pytest.approx(f1 * f1 + f2, rel=1e-6)
 
 
-def test_below_equal_sensitivities_the_published_share_is_mirrored(scales) -> None:
+def test_below_equal_sensitivities_the_published_share_is_mirrored(published) -> None:
     """D = 1: f1 = 2 < f2 = 4, so the linear share is β f2 / (f2² + f1) at β = f2."""
-    quadratic, linear = scales(1, alpha="paper")
+    quadratic, linear = published(1, alpha="paper")
     assert 4 / linear == pytest.approx(16 / 18, rel=1e-12)
     assert 2 / quadratic == pytest.approx(2 / 18, rel=1e-12)
 
 
-def test_beta_scales_the_published_share_and_is_refused_beyond_its_range(scales) -> None:
+def test_beta_scales_the_published_share_and_is_refused_beyond_its_range(published) -> None:
     f1, f2 = 2 * 13**2, 4 * 13
-    assert f1 / scales(13, alpha="paper", beta=10.0)[0] == pytest.approx(10 * f1 / (f1 * f1 + f2), rel=1e-12)
+    assert f1 / published(13, alpha="paper", beta=10.0)[0] == pytest.approx(10 * f1 / (f1 * f1 + f2), rel=1e-12)
     with pytest.raises(Refused, match=r"range \(0, 338\.154\)"):
-        scales(13, alpha="paper", beta=400.0)
+        published(13, alpha="paper", beta=400.0)
 
 
 def test_the_optimal_scales_are_the_known_ones(scales) -> None:
@@ -84,32 +92,32 @@ def test_a_share_outside_its_range_is_refused(alpha, make) -> None:
 
 
 @pytest.mark.parametrize("D", [3, 12, 13])
-def test_for_logistic_regression_the_blocks_are_a_quarter_of_d_squared_and_three_d(D, scales) -> None:
+def test_for_logistic_regression_the_blocks_are_a_quarter_of_d_squared_and_three_d(D, published) -> None:
     """And the published share flips at D = 13, where D²/4 exceeds 3D: .0270 below, .9786 above."""
     f1, f2 = D * D / 4, 3.0 * D
-    quadratic, linear = scales(D, 2.0, "logistic", alpha=0.3)
+    quadratic, linear = published(D, 2.0, "logistic", alpha=0.3)
     assert quadratic == pytest.approx(f1 / 0.6, rel=1e-12)
     assert linear == pytest.approx(f2 / 1.4, rel=1e-12)
-    alpha = f1 / scales(D, model="logistic", alpha="paper")[0]
+    alpha = f1 / published(D, model="logistic", alpha="paper")[0]
     assert alpha == pytest.approx(f1**2 / (f1**2 + f2) if f1 > f2 else f1 / (f2**2 + f1), rel=1e-12)
     assert alpha == pytest.approx({3: 0.0270, 12: 0.0270, 13: 0.9786}[D], abs=6e-5)
 
 
-def test_in_the_other_branch_beta_is_mirrored(scales) -> None:
+def test_in_the_other_branch_beta_is_mirrored(published) -> None:
     """ε₂/ε = β f2/(f2² + f1), which at β = f2 is the printed else-branch."""
     f1, f2 = 9.0, 18.0
-    quadratic, linear = scales(6, model="logistic", alpha="paper", beta=5.0)
+    quadratic, linear = published(6, model="logistic", alpha="paper", beta=5.0)
     assert f2 / linear == pytest.approx(5 * f2 / (f2**2 + f1), rel=1e-12)
     assert f1 / quadratic == pytest.approx(1 - 5 * f2 / (f2**2 + f1), rel=1e-12)
     with pytest.raises(Refused, match=r"range \(0, 18\.5\)"):
-        scales(6, model="logistic", alpha="paper", beta=19.0)
+        published(6, model="logistic", alpha="paper", beta=19.0)
 
 
 @pytest.mark.parametrize("epsilon_1", [0.05, 0.9, 1.95])
 @pytest.mark.parametrize("alpha", ["opt", "paper", 0.5])
-def test_epsilon_1_overrides_the_share(epsilon_1, alpha, scales) -> None:
+def test_epsilon_1_overrides_the_share(epsilon_1, alpha, published) -> None:
     """Their figures 3 and 4: ε₁ of ε on the axis."""
-    quadratic, linear = scales(13, 2.0, alpha=alpha, epsilon_1=epsilon_1)
+    quadratic, linear = published(13, 2.0, alpha=alpha, epsilon_1=epsilon_1)
     assert quadratic == pytest.approx(338 / epsilon_1, rel=1e-12)
     assert linear == pytest.approx(52 / (2.0 - epsilon_1), rel=1e-12)
 

@@ -67,10 +67,10 @@ def test_with_gamma_one_it_is_fm_bit_for_bit(options, fit_and_answer, repeated, 
 def test_the_paper_s_rule_gives_the_constants_of_the_authors_program(fit_and_answer, geometry, rows) -> None:
     """ε = 1, γ = 0.01, one of 13 columns: ε_n = 1.082, ε_s = 0.011, with β = k/d."""
     g = geometry(13)
-    for loss, total in (("linear", 2 * 14**2), ("logistic", 13**2 / 4 + 39)):
+    for loss, total in (("linear", 2 * 13**2 + 4 * 13), ("logistic", 13**2 / 4 + 39)):
         target = "real" if loss == "linear" else "binary"
         sample = rows(geometry(13, target=target), np.zeros((3, 13)), np.zeros(3))
-        _, answer, query = fit_and_answer(sample, model=loss, sensitive=("x5",), beta_rule="paper")
+        _, answer, query = fit_and_answer(sample, model=loss, sensitive=("x5",), beta_rule="paper", sensitivity="fang")
         ordinary, sensitive = two_scales(answer, query, [5])
         assert f"{total / ordinary:.3f}" == "1.082"
         assert f"{total / sensitive:.3f}" == "0.011"
@@ -85,7 +85,10 @@ def test_the_sensitive_share_has_its_closed_forms(D, k, gamma, fit_and_answer, g
     shares = {
         ("linear", "paper"): (2 * D * k - k * k + 2 * k) / (D * D + 2 * D),
         ("linear", "code"): (2 * D * k - k * k + 2 * k) / (D * D + 2 * D),
-        ("logistic", "code"): ((2 * D * k - k * k) / 4 + 3 * k) / (D * D / 4 + 3 * D),
+        ("linear", "fang"): (2 * D * k - k * k + 2 * k) / (D * D + 2 * D),
+        ("logistic", "paper"): ((2 * D * k - k * k) / 4 + 3 * k) / (D * D / 4 + 3 * D),
+        ("logistic", "fang"): ((2 * D * k - k * k) / 4 + 3 * k) / (D * D / 4 + 3 * D),
+        ("logistic", "code"): ((2 * D * k - k * k) / 4 + k) / (D * D / 4 + D),
         ("linear", "tight"): 1 - (D - k + 1) ** 2 / (D + 1) ** 2,
     }
     for (loss, sensitivity), beta in shares.items():

@@ -107,7 +107,7 @@ def test_on_a_singular_design_without_visible_noise_drawing_until_bounded_ends(m
 )
 def test_the_ridge_and_the_repair_are_the_published_ones(repair, convention, ridge, noisy, make, curate) -> None:
     """λ = 4 sqrt(2) Δ/ε (the program: 5), then trimming; the floor is 2 std_off sqrt(D), without a ridge."""
-    fit, objective, answer = fitted(noisy, make, curate, 2.0, repair=repair, convention=convention)
+    fit, objective, answer = fitted(noisy, make, curate, 2.0, repair=repair, convention=convention, sensitivity="paper")
     b = 2 * 3**2 / 2.0
     assert answer.noise.scale[0, 0] == b
     ridged = Quadratic(objective.matrix + ridge * 2**0.5 * b * np.eye(2), objective.linear)
@@ -187,7 +187,8 @@ def test_a_repaired_objective_is_never_called_diverged(noisy, make, curate) -> N
 
 
 def test_a_capped_loop_ends_within_the_radius(noisy, make, curate) -> None:
-    fit, objective, _ = fitted(noisy, make, curate, 0.5, until_bounded=True, max_tries=1, radius=2.0)
+    options = {"until_bounded": True, "max_tries": 1, "radius": 2.0, "sensitivity": "paper"}
+    fit, objective, _ = fitted(noisy, make, curate, 0.5, **options)
     diverged = fit.status == "diverged"
     np.testing.assert_array_equal(diverged, ~objective.bounded)
     assert 0 < diverged.mean() < 1
@@ -203,7 +204,7 @@ def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(
     sample = repeated(noisy.rows(0), 60)
     curator = curate(sample, epsilon=20.0)
     problem = make("model", model, intercept=False, penalty=0.6).prepare(curator)
-    fit = make("mechanism", "fm", repair=repair).fit(curator, problem, curator.ledger.budget)
+    fit = make("mechanism", "fm", repair=repair, sensitivity="paper").fit(curator, problem, curator.ledger.budget)
     (answer,) = curator.tape
     b = answer.noise.scale[0, 0]
     smooth = problem.regularised(problem.polynomial().quadratic(answer.noisy, sample.n))
@@ -218,10 +219,16 @@ def test_an_absolute_penalty_is_minimised_on_the_repaired_noisy_objective(
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"convention": "matrix", "sensitivity": "tight"}, {"convention": "code", "repair": "floor"}]
+    "options",
+    [
+        {"sensitivity": "paper"},
+        {"convention": "matrix"},
+        {"convention": "code", "repair": "floor", "sensitivity": "fang"},
+        {"convention": "code", "sensitivity": "code"},
+    ],
 )
 def test_logistic_regression_is_minimised_by_its_truncation(options, make, curate, geometry, rows, repeated) -> None:
-    """M = X'X/8 and c = X'(½ - y) with the noise of D²/4 + 3D, or of the supremum."""
+    """M = X'X/8 and c = X'(½ - y) with the noise of D²/4 + 3D, of D²/4 + D, or of the supremum."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (2_000, 3))
     y = (x.sum(axis=1) > 0).astype(float)
@@ -230,7 +237,8 @@ def test_logistic_regression_is_minimised_by_its_truncation(options, make, curat
     problem = make("model", "logistic", intercept=False).prepare(curator)
     fit = make("mechanism", "fm", ridge=0.0, **options).fit(curator, problem, curator.ledger.budget)
     (answer,) = curator.tape
-    expected = {"paper": 9 / 4 + 9, "tight": (9 + 27) / 16 + 3 / 4}[options.get("sensitivity", "paper")]
+    bounds = {"paper": 9 / 4 + 9, "fang": 9 / 4 + 9, "code": 9 / 4 + 3, "auto": (9 + 27) / 16 + 3 / 4}
+    expected = bounds[options.get("sensitivity", "auto")]
     assert answer.noise.scale[0, 0] == pytest.approx(expected / 4.0, rel=1e-12)
     objective = problem.polynomial(options.get("convention", "monomial")).quadratic(answer.exact, sample.n)
     np.testing.assert_allclose(objective.matrix[0], x.T @ x / 8, rtol=1e-12, atol=1e-12)
