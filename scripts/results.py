@@ -28,8 +28,7 @@ from pathlib import Path
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.experiments.presets import Experiment, experiments, select
-from dpbench.report.figures.catalog import preset_figure
-from dpbench.report.figures.style import save, styled
+from dpbench.report.figures.catalog import save_preset_figure
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_files import read_sweep
 
@@ -223,14 +222,7 @@ def _figure(store: Store, name: str, out: Path) -> str | None:
         sweep = read_sweep(store, name)
     except Refused:
         return None
-    with styled():
-        picture = preset_figure(sweep)
-        if picture is None:
-            return None
-        target = out / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        save(picture.figure, target)
-    return picture.caption
+    return save_preset_figure(sweep, out / name)
 
 
 def index(runs: Sequence[PresetRun], captions: Mapping[str, str], quick: bool) -> str:
@@ -255,7 +247,11 @@ def index(runs: Sequence[PresetRun], captions: Mapping[str, str], quick: bool) -
 def _entry(run: PresetRun, caption: str | None) -> list[str]:
     name = run.experiment.name
     title = run.experiment.preset.title if run.experiment.preset else name
-    figure = [f"![{title}]({name}.png)", "", f"{caption} ([PDF]({name}.pdf))"] if caption is not None else ["There is no figure."]
+    figure = (
+        [f"![{title}]({name}.png)", "", f"{caption} ([PDF]({name}.pdf), [for a column]({name}_column.pdf))"]
+        if caption is not None
+        else ["There is no figure."]
+    )
     return [f"### {title}", "", *figure, "", f"`{run.command}`: {run.seconds:.0f} s; cells: {run.counts or 'none'}.", ""]
 
 

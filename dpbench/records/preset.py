@@ -27,10 +27,18 @@ class FigureSpec:
         None, help="metrics drawn as level lines; null: the non-private fit and the mean predictor, where the metric has them"
     )
     log: tuple[str, ...] = option(("x",), help="the axes with a logarithmic scale: x, y")
+    apart: tuple[str, ...] = option((), help="values of parameters, as key=value, whose curves have panels of their own")
+    excess: bool | None = option(
+        None, help="whether panels of the excess over the non-private fit are added; null: where most curves coincide with it"
+    )
+    remark: str = option("", help="sentences for the caption")
     title: str = option("", help="above the figure")
 
     def __post_init__(self) -> None:
         check_options(self, "preset.figure")
+        for text in self.apart:
+            if not all(text.partition("=")):
+                raise Refused(f"The 'apart' option of preset.figure must be a list of key=value. Got {text!r} instead.")
         if (self.statistic, self.band) == ("mean", "quantiles"):
             words = "confidence or null with statistic: mean, since quantiles belong to medians"
             raise Refused(f"The 'band' option of preset.figure must be {words}. Got 'quantiles' instead.")

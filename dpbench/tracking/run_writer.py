@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.cell_files import StoredDetail, write_cell_files
 from dpbench.tracking.store import Store
-from dpbench.tracking.ui_view import mechanism_colour
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -87,7 +87,7 @@ class Writer(AbstractContextManager["Writer"]):
         end = _now()
         start = end - round(1000 * record.metrics.get(names.CELL_SECONDS, 0.0))
         tags = {**record.tags, names.KIND: "cell", names.KEY: record.key, names.STATUS: "ok" if ok else "failed"}
-        colour = mechanism_colour(record.params["mechanism"]) if "mechanism" in record.params else ""
+        colour = mechanism_style(record.params["mechanism"]).colour if "mechanism" in record.params else ""
         optional = {names.ERROR: record.reason, names.COLOUR: colour, names.PARENT: parent}
         tags |= {name: text for name, text in optional.items() if text}
         run = self._begin(run_name(record), tags, start)

@@ -5,7 +5,6 @@ written, the links fall back to a flat table with MLflow's own columns.
 """
 
 import base64
-import colorsys
 import json
 import logging
 import time
@@ -35,8 +34,6 @@ _STATE_FILE = "shared_view.yaml"
 _CHART_SECTION = "dpbench-charts"
 _COLUMN_WIDTHS = {"attributes.`Run Name`": 260, "runDateAndNestInfo": 140}
 """The columns that MLflow always shows, the name and the date of a run, and their widths in pixels."""
-_COLOUR_SEED = 11_778
-"""The start value of the hash behind the colours: with it, common names fall far apart on the colour circle."""
 
 
 def save_view(store: Store) -> str | None:
@@ -90,13 +87,6 @@ def links(experiment_id: str, sweep_run_id: str, view_key: str | None) -> str:
     report = f"/artifacts/{names.REPORT_FOLDER}/{names.REPORT_FILE}?"
     page = sweep_link("", experiment_id, sweep_run_id).removeprefix("/").replace("?", report)
     return f"**[The report]({page})** · [the cells as a table and as charts]({runs})"
-
-
-def mechanism_colour(mechanism: str) -> str:
-    """Return the colour of a mechanism's runs in every chart. MLflow would give each run its own."""
-    hue = zlib.crc32(mechanism.encode(), _COLOUR_SEED) % 360 / 360
-    red, green, blue = (round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.45, 0.65))
-    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def _state(cells: Sequence["Run"]) -> dict[str, Any]:

@@ -51,3 +51,10 @@ def test_lists_of_yaml_become_tuples() -> None:
 def test_a_figure_with_nonsense_is_refused(field: dict[str, Any]) -> None:
     with pytest.raises(Refused, match=f"'{next(iter(field))}' option of preset.figure must be"):
         FigureSpec(**field)
+
+
+@pytest.mark.parametrize("text", ["alpha", "=paper", "alpha="])
+def test_what_is_set_apart_is_a_parameter_with_its_value(text: str) -> None:
+    assert FigureSpec(apart=["mechanism.alpha=paper"]).apart == ("mechanism.alpha=paper",)
+    with pytest.raises(Refused, match=r"'apart' option .* must be a list of key=value"):
+        FigureSpec(apart=[text])

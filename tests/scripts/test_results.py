@@ -39,7 +39,7 @@ def test_the_page_has_each_figure_with_its_command_its_seconds_and_its_cells(res
     ran = results.PresetRun(one, one.facts()["command"], 61.4, "108 run, 12 pruned", False)
     page = results.index([ran], {one.name: "What it shows."}, True)
     assert "![Zhang et al. 2012, Figure 6](zhang2012/fig6.png)" in page
-    assert "What it shows. ([PDF](zhang2012/fig6.pdf))" in page
+    assert "What it shows. ([PDF](zhang2012/fig6.pdf), [for a column](zhang2012/fig6_column.pdf))" in page
     assert "`python -m dpbench -m experiment=zhang2012/fig6`: 61 s; cells: 108 run, 12 pruned." in page
     assert "no evidence" in page
     assert "no evidence" not in results.index([ran], {}, False)

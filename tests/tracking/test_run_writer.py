@@ -16,12 +16,12 @@ from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking import run_writer
 from dpbench.tracking import store as store_module
 from dpbench.tracking.run_writer import Writer, run_name, shortened
 from dpbench.tracking.store import Store, open_store
-from dpbench.tracking.ui_view import mechanism_colour
 
 MakeRecord = Callable[..., CellRecord]
 
@@ -45,7 +45,7 @@ def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer:
     assert run.data.tags["dpbench.status"] == "ok"
     assert run.data.tags["mlflow.parentRunId"] == parent
     assert run.data.tags["mlflow.source.name"] == "dpbench"
-    assert run.data.tags["mlflow.runColor"] == mechanism_colour("fm")
+    assert run.data.tags["mlflow.runColor"] == mechanism_style("fm").colour
 
 
 def test_the_primary_metric_has_one_step_a_repeat(store: Store, writer: Writer, make_record: MakeRecord) -> None:

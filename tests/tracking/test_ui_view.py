@@ -16,7 +16,7 @@ from mlflow.exceptions import MlflowException
 from dpbench.records.cell_record import CellRecord
 from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import Store
-from dpbench.tracking.ui_view import link, links, mechanism_colour, save_view, sweep_link
+from dpbench.tracking.ui_view import link, links, save_view, sweep_link
 
 
 def query(address: str) -> dict[str, str]:
@@ -118,13 +118,6 @@ def test_the_links_of_a_note_hold_on_whatever_server_shows_it() -> None:
         "#/experiments/7/runs?workflowType=machine_learning&viewStateShareKey=key",
     ]
     assert "mlflow.parentRunId" in links("7", "abc", None), "without a view, the cells of the sweep"
-
-
-def test_a_mechanism_keeps_its_colour_and_has_its_own() -> None:
-    names = ["no_privacy", "truncated", "fm", "dpba", "dpc", "privr", "cdp_irls", "dpme", "fp", "ssp", "adassp"]
-    assert all(re.fullmatch("#[0-9a-f]{6}", mechanism_colour(name)) for name in names)
-    assert len({mechanism_colour(name) for name in names}) == len(names)
-    assert mechanism_colour("fm") == mechanism_colour("fm")
 
 
 def test_writing_the_view_again_replaces_it(store: Store) -> None:

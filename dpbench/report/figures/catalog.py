@@ -1,5 +1,6 @@
 """Which figures a sweep gets, with their captions: the paper's own, and those that any sweep can have."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,17 +12,21 @@ from matplotlib.lines import Line2D
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import style
+from dpbench.report.figures.axes import character_width, inches
 from dpbench.report.figures.distributions import MAX_VALUES, draw_boxes, draw_roc
 from dpbench.report.figures.lines import band_text, draw_lines, foot
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
+from dpbench.report.figures.sheet import FORMATS, WIDE, PageFormat, Sheet, annotate
 from dpbench.report.formatting import group_by, listed
-from dpbench.report.labels import label_of, problem_title, shortened
+from dpbench.report.labels import REFERENCES, label_of, problem_title, shortened
 from dpbench.report.statistics.ranks import ranks
 
 HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
 ATTACKS = ("attack/advantage", "attack/accuracy_train", "attack/auc")
 MIN_ACCOUNTED_DIFFERENCE = 0.01
 """Relative difference above which the accounted ε counts as different from the requested one."""
+
+EXCESS_TEXT = "Below: by how much each curve exceeds the non-private fit, paired by runs, on a logarithmic axis."
 
 
 @dataclass(frozen=True)
@@ -37,37 +42,53 @@ class CaptionedFigure:
 def save_figures(sweep: SweepRecord, folder: Path) -> list[CaptionedFigure]:
     """Save every figure that has something to show; the preset's own comes first and is called ``figure``."""
     saved = []
-    with style.styled():
-        for figure in figures_of(sweep):
-            folder.mkdir(parents=True, exist_ok=True)
-            style.save(figure.figure, folder / figure.name)
-            saved.append(figure)
+    for page in FORMATS:
+        with style.styled(**page.settings):
+            for figure in figures_of(sweep, page):
+                folder.mkdir(parents=True, exist_ok=True)
+                style.save(figure.figure, folder / f"{figure.name}{page.suffix}", page.kinds)
+                saved += [figure] if page is WIDE else []
     return saved
 
 
-def figures_of(sweep: SweepRecord) -> Iterator[CaptionedFigure]:
+def save_preset_figure(sweep: SweepRecord, stem: Path) -> str | None:
+    """Save the preset's own figure in every format, and return its caption; None if there is nothing to show."""
+    caption = None
+    for page in FORMATS:
+        with style.styled(**page.settings):
+            if figure := preset_figure(sweep, page):
+                stem.parent.mkdir(parents=True, exist_ok=True)
+                style.save(figure.figure, stem.with_name(stem.name + page.suffix), page.kinds)
+                caption = figure.caption
+    return caption
+
+
+def figures_of(sweep: SweepRecord, page: PageFormat = WIDE) -> Iterator[CaptionedFigure]:
     """Draw the paper's own figure, if there is one, then the general ones; each is omitted if it has nothing to show."""
     if sweep.done:
-        data = FigureData.general(sweep)
-        yield from filter(None, [preset_figure(sweep)])
+        data = FigureData.general(sweep, page)
+        yield from filter(None, [preset_figure(sweep, page)])
         yield from filter(None, (make(data) for make in GENERAL_FIGURES))
 
 
-def preset_figure(sweep: SweepRecord) -> CaptionedFigure | None:
+def preset_figure(sweep: SweepRecord, page: PageFormat = WIDE) -> CaptionedFigure | None:
     """Draw the preset's own figure, as the paper draws it."""
     if sweep.preset is None:
         return None
-    data = FigureData.of_preset(sweep, sweep.preset.figure)
+    data = FigureData.of_preset(sweep, sweep.preset.figure, page)
     title, source = data.spec.title or sweep.preset.title, sweep.preset.title
     if sweep.changed:
         title, source = (f"after {text}, changed: {' '.join(sweep.changed)}" for text in (title, source))
     caption = f"{source}: {sweep.preset.shows or 'as the paper draws it'}"
     if data.spec.form == "lines":
         panels = data.panels(data.cells)
-        return _lines_figure(data, "figure", title, f"{caption}; {_point_text(data, panels[0])}.", panels) if panels else None
+        if not panels:
+            return None
+        caption = " ".join(filter(None, [f"{caption}; {_point_text(data, panels[0])}.", data.spec.remark]))
+        return _lines_figure(data, "figure", title, caption, panels)
     figure = (draw_boxes if data.spec.form == "boxes" else draw_roc)(data, title)
     form = "box plots" if data.spec.form == "boxes" else f"{data.spec.statistic} curves"
-    caption += f"; {form} of the {runs_text(data.cells)} of each cell."
+    caption += " ".join(filter(None, [f"; {form} of the {runs_text(data.cells)} of each cell.", data.spec.remark]))
     return _captioned(data, "figure", title, caption, data.cells, figure)
 
 
@@ -109,9 +130,32 @@ def _captioned(
 def _lines_figure(
     data: FigureData, name: str, title: str, text: str, panels: Sequence[Panel], **options: Any
 ) -> CaptionedFigure | None:
-    visible = panels[:MAX_PANELS]
+    visible = data.with_excess(panels[:MAX_PANELS])
     figure = draw_lines(data, visible, title, **options) if visible else None
-    return _captioned(data, name, title, text, [cell for panel in visible for cell in panel.cells], figure, panels=len(panels))
+    excess = any(panel.excess for panel in visible)
+    text = " ".join(filter(None, [text, *_lost_to_the_mean(data, panels[:MAX_PANELS]), EXCESS_TEXT if excess else ""]))
+    cells = [cell for panel in visible for cell in panel.cells]
+    return _captioned(data, name, title, text, cells, figure, panels=len(panels))
+
+
+def _lost_to_the_mean(data: FigureData, panels: Sequence[Panel]) -> list[str]:
+    """Return a sentence if every point of a panel is worse than always predicting the mean: then no fit there is of use."""
+    lost = []
+    for panel in panels:
+        metric = panel.metric.removeprefix("utility/")
+        names = [f"reference/{name}/{metric}" for name in REFERENCES]
+        info = data.sweep.metric_info.get(panel.metric)
+        sign = -1.0 if info and info.better == "higher" else 1.0
+        fits = [data.value(cell, panel.metric) for cell in panel.cells]
+        exact, means = ([data.value(cell, name) for cell in panel.cells] for name in names)
+        pairs = list(zip([*fits, *exact], [*means, *means], strict=True))
+        known = [(fit, mean) for fit, mean in pairs if fit is not None and mean is not None]
+        if data.spec.statistic != "variance" and len(known) == len(pairs) and all(sign * (fit - mean) > 0 for fit, mean in known):
+            lost.append(panel)
+    if not lost:
+        return []
+    where = "" if len(lost) == len(panels) else f" on {listed(panel.title for panel in lost)}"
+    return [f"Every fit{where}, the one without privacy included, is worse than always predicting the mean."]
 
 
 def error_figure(data: FigureData) -> CaptionedFigure | None:
@@ -177,7 +221,7 @@ def time_figure(data: FigureData) -> CaptionedFigure | None:
     """Draw what a lower error costs in time."""
     timed = [cell for cell in data.fits if len(data.styles) > 1 and cell.metrics.get("time/fit_seconds", 0.0) > 0]
     along, annotated = label_of(data.spec.x), data.spec.x
-    data = data.showing(x="time/fit_seconds", references=())
+    data = data.showing(x="time/fit_seconds", references=(), excess=False)
     text = (
         f"The median error with 20-80 % bars over the {runs_text(timed)} of each cell against the time of one fit on one thread, "
         f"with {along} next to the points."
@@ -195,7 +239,7 @@ def health_figure(data: FigureData) -> CaptionedFigure | None:
             wrong = {data.curve_name(cell) for cell, rate in zip(cells, values, strict=True) if rate > 0}
             if affected := tuple(cell for cell in cells if data.curve_name(cell) in wrong and names[0] in cell.metrics):
                 title = f"{problem_title(cells[0], data.spec.panels)}\n{', '.join(map(data.label, names))}"
-                panels.append(Panel(title, affected, names[0], share=True))
+                panels.append(Panel(title, affected, names[0], data.spec.x, share=True))
     runs = runs_text(panels[0].cells if panels else ())
     text = f"The share of the {runs} of each cell whose fit went wrong; mechanisms whose fits never did are omitted."
     return _lines_figure(data, "health", "Fits that went wrong", text, panels)
@@ -207,15 +251,17 @@ def rank_figure(data: FigureData) -> CaptionedFigure | None:
     if ranking is None or len(ranking.datasets) < 2:
         return None
     names, count = shortened(ranking.names), len(ranking.names)
-    size = (max(4.0, style.CHARACTER_WIDTH * max(map(len, names.values())) + 2.0), 0.28 * count + 0.5)
-    figure, (axes,) = style.sheet(1, alone=size, among=size)
+    size = (max(4.0, character_width() * max(map(len, names.values())) + 2.0), 0.28 * count + 0.5)
+    sheet = Sheet.of(data.page, [1], alone=size, among=size)
+    (axes,) = sheet.axes
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     for index, (name, rank) in enumerate(zip(ranking.names, ranking.mean_ranks, strict=True)):
         look = data.styles[name]
         axes.plot([1, rank], [index, index], color="#CCCCCC", linewidth=1)
-        axes.plot([rank], [index], color=look.colour, marker=look.mark, markersize=6, linestyle="")
+        axes.plot([rank], [index], markersize=6, linestyle="", **look.marks(hollow=False))
         offset, side = ((7, 0), "left") if rank <= (1 + count) / 2 else ((-7, 0), "right")
-        style.annotate(axes, names[name], (rank, index), offset, ha=side, va="center", fontsize=8, bbox=box)
+        text = "\n".join(textwrap.wrap(names[name], int(inches(axes)[0] / 2 / character_width())))
+        annotate(axes, text, (rank, index), offset, ha=side, va="center", fontsize="medium", bbox=box)
     best, critical = ranking.mean_ranks[0], ranking.critical
     handles, text = [], "no critical difference: too few datasets for one"
     if critical is not None:
@@ -225,7 +271,7 @@ def rank_figure(data: FigureData) -> CaptionedFigure | None:
     axes.set(ylim=(count - 0.4, -1.2), yticks=[], xticks=range(1, count + 1), xlabel="mean rank (1: lowest error)")
     axes.set_xlim(0.9, max(count + 0.1, best + (critical or 0) + 0.1))
     cells, title = [cell for cell in data.fits if cell.ranked], "Mean ranks over the datasets"
-    style.finish(figure, handles, title, foot(cells, f"{text[0].upper()}{text[1:]}."))
+    figure = sheet.finish(handles, title, foot(cells, f"{text[0].upper()}{text[1:]}."))
     datasets = listed(ranking.datasets, most=6)
     caption = f"The mean ranks of the private and proven mechanisms over {datasets} by their median error; {text}."
     return _captioned(data, "ranks", title, caption, cells, figure)

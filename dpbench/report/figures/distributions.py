@@ -1,6 +1,7 @@
 """The runs themselves: box plots of a metric, and ROC curves over the runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from matplotlib.lines import Line2D
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures import style
-from dpbench.report.figures.lines import BANDS, draw_references, foot, legend, position_text
-from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, position, positions
+from dpbench.report.figures.axes import scale, ticks
+from dpbench.report.figures.lines import BANDS, add_handle, draw_levels, foot, legend, position_text, reference_levels
+from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, in_rows, position, positions
+from dpbench.report.figures.sheet import Sheet
 from dpbench.report.formatting import plural
 from dpbench.report.labels import problem_title
 
@@ -30,17 +33,37 @@ MIN_BOX_HEIGHT = 0.1
 def draw_boxes(data: FigureData, title: str) -> Figure | None:
     """Draw box plots of the runs, curves side by side at each x, or at as many values of x as fit."""
     panels = data.panels(data.cells)[:MAX_PANELS]
-    chosen = [_fitting_cells(data, panel, len(panels)) for panel in panels]
-    width = max(3.1, min(5.2, 0.16 * max(map(len, chosen), default=0) + 1.0))
-    figure, grid = style.sheet(len(panels), alone=(max(4.6, width), 3.0), among=(width, 2.6))
+    chosen = {id(panel): _fitting_cells(data, panel, len(panels)) for panel in panels}
+    if not panels:
+        return None
+    width = max(3.1, min(5.2, 0.16 * max(map(len, chosen.values())) + 1.0))
+    rows = in_rows(panels, data.page)
+    sheet = Sheet.of(data.page, [len(row) for row in rows], alone=(max(4.6, width), 3.0), among=(width, 2.6))
     handles: dict[str, Artist] = {}
-    counts = [_draw_panel(data, axes, panel, cells, handles) for axes, panel, cells in zip(grid, panels, chosen, strict=True)]
-    boxes, cut = (sum(count[which] for count in counts) for which in (0, 1))
+    boxes = cut = 0
+    for axes_row, row in zip(sheet.rows, rows, strict=True):
+        drawings = [_draw_panel(data, axes, panel, chosen[id(panel)], handles) for axes, panel in zip(axes_row, row, strict=True)]
+        boxes += sum(len(drawing.ends) for drawing in drawings)
+        cut += _finish_row(data, sheet, drawings, handles)
     if not boxes:
         return None
     text = "Boxes: quartiles and median of the runs; whiskers: 1.5 times the box; dots: runs beyond."
     text += f" {plural(cut, 'run')} beyond the axis: triangles at its end." if cut else ""
-    return style.finish(figure, legend(handles, data), title, foot([cell for cells in chosen for cell in cells], text))
+    return sheet.finish(legend(handles, data), title, foot([cell for cells in chosen.values() for cell in cells], text))
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """A panel whose boxes are drawn, and what its scale needs."""
+
+    axes: Axes
+    panel: Panel
+    x: list[Position]
+    ends: list[tuple[float, float]]
+    """The ends of the whiskers of each box."""
+    outliers: list[tuple[float, float, str]]
+    """Runs beyond the whiskers: their place, their value and their colour."""
+    levels: Mapping[str, Mapping[Position, float]]
 
 
 def _fitting_cells(data: FigureData, panel: Panel, panels: int) -> list[CellRecord]:
@@ -57,16 +80,13 @@ def _sorted_positions(data: FigureData, cells: Sequence[CellRecord]) -> list[Pos
     return sorted(at, key=lambda value: at[value])
 
 
-def _draw_panel(
-    data: FigureData, axes: Axes, panel: Panel, cells: Sequence[CellRecord], handles: dict[str, Artist]
-) -> tuple[int, int]:
-    """Draw a panel, and return how many boxes it has, and how many runs lie beyond its axis."""
+def _draw_panel(data: FigureData, axes: Axes, panel: Panel, cells: Sequence[CellRecord], handles: dict[str, Artist]) -> _Drawing:
+    """Draw the boxes of a panel."""
     x = _sorted_positions(data, cells)
     group = {value: float(index) for index, value in enumerate(x)}
     curves = data.curves(cells)
     step = 0.82 / len(curves)
-    ends: list[tuple[float, float]] = []
-    outliers: list[tuple[float, float, str]] = []
+    drawing = _Drawing(axes, panel, x, [], [], reference_levels(data, panel))
     for index, (name, members) in enumerate(curves.items()):
         look, shift = data.styles[name], (index - (len(curves) - 1) / 2) * step
         for ranked in (True, False):
@@ -75,24 +95,34 @@ def _draw_panel(
                 stats = [boxplot_stats(runs[id(cell)])[0] for cell in full]
                 centres = [group[position(cell, data.spec.x)] + shift for cell in full]
                 _draw_boxes(axes, stats, centres, step * 0.8, look, hollow=not ranked)
-                ends += [(float(box["whislo"]), float(box["whishi"])) for box in stats]
-                outliers += [
+                drawing.ends.extend((float(box["whislo"]), float(box["whishi"])) for box in stats)
+                drawing.outliers.extend(
                     (at, float(run), look.colour) for at, box in zip(centres, stats, strict=True) for run in box["fliers"]
-                ]
-                handles.setdefault(name, look.patch(name, hollow=not ranked))
-    levels = draw_references(data, axes, panel, group, handles)
-    log = "y" in data.spec.log or _flat(ends)
-    values = [end for both in ends for end in both]
-    cut = style.scale(axes, "y", values, ends=[run for _, run, _ in outliers], levels=levels, signed=True, log=log)
-    _mark_cut_runs(axes, outliers)
-    axes.set_xlim(-0.5, len(x) - 0.5)
-    style.ticks(axes, "x", list(range(len(x))), list(map(position_text, x)))
-    axes.grid(visible=False, axis="x")
-    for border in range(1, len(x)):
-        axes.axvline(border - 0.5, color=style.SETTINGS["grid.color"], linewidth=0.6, zorder=0)
-    axes.set_xlabel(data.label(data.spec.x))
-    style.name_panel(axes, panel.title, data.label(panel.metric))
-    return len(ends), cut
+                )
+                add_handle(handles, name, look.patch(name, hollow=not ranked), hollow=not ranked)
+    return drawing
+
+
+def _finish_row(data: FigureData, sheet: Sheet, drawings: Sequence[_Drawing], handles: dict[str, Artist]) -> int:
+    """Give the panels of a row one scale, and return how many runs lie beyond it."""
+    whiskers = [both for drawing in drawings for both in drawing.ends]
+    values = [end for both in whiskers for end in both]
+    outliers = [run for drawing in drawings for _, run, _ in drawing.outliers]
+    levels = [level for drawing in drawings for over_x in drawing.levels.values() for level in over_x.values()]
+    log, cut = "y" in data.spec.log or _flat(whiskers), 0
+    for drawing in drawings:
+        axes, panel, x = drawing.axes, drawing.panel, drawing.x
+        cut = scale(axes, "y", values, ends=outliers, levels=levels, signed=True, log=log)
+        draw_levels(axes, drawing.levels, {value: float(index) for index, value in enumerate(x)}, handles)
+        _mark_cut_runs(axes, drawing.outliers)
+        axes.set_xlim(-0.5, len(x) - 0.5)
+        ticks(axes, "x", list(range(len(x))), list(map(position_text, x)))
+        axes.grid(visible=False, axis="x")
+        for border in range(1, len(x)):
+            axes.axvline(border - 0.5, color=style.SETTINGS["grid.color"], linewidth=0.6, zorder=0)
+        axes.set_xlabel(data.label(data.spec.x))
+        sheet.name(axes, panel.title, data.label(panel.metric))
+    return cut
 
 
 def _flat(ends: Sequence[tuple[float, float]]) -> bool:
@@ -133,27 +163,28 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
     panels = data.by_panel([cell for cell in data.cells if names[id(cell)]])[:MAX_PANELS]
     if not panels:
         return None
-    figure, grid = style.sheet(len(panels), alone=(3.8, 3.8), among=(3.1, 3.1))
+    columns = data.page.columns(len(panels))
+    rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
+    sheet = Sheet.of(data.page, [len(row) for row in rows], alone=(3.8, 3.8), among=(3.1, 3.1), square=True)
     handles: dict[str, Artist] = {}
-    guessing: dict[str, Any] = {"color": style.GREY, "linestyle": ":", "linewidth": 1}
-    for axes, cells in zip(grid, panels, strict=True):
+    guessing = style.reference_style("guessing")
+    for axes, cells in zip(sheet.axes, panels, strict=True):
         axes.plot([0, 1], [0, 1], **guessing)
         for cell in cells:
             curve, text = cell.detail.curves[names[id(cell)]], data.curve_name(cell)
             look = data.styles[text]
-            line, face = (look.line, look.colour) if cell.ranked else (":", "white")
-            axes.plot(curve["x"], curve[middle], color=look.colour, linestyle=line, linewidth=1.5)
+            axes.plot(curve["x"], curve[middle], color=look.colour, linestyle=look.line, linewidth=1.5)
             every = max(1, len(curve["x"]) // 8)
-            marks: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markerfacecolor": face, "markersize": 4.5}
-            axes.plot(curve["x"][every // 2 :: every], curve[middle][every // 2 :: every], linestyle="", **marks)
+            marks = {"markersize": 4.5, "linestyle": "", **look.marks(hollow=not cell.ranked)}
+            axes.plot(curve["x"][every // 2 :: every], curve[middle][every // 2 :: every], **marks)
             if data.spec.band == "quantiles" and "p20" in curve:
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
-            handles.setdefault(text, look.handle(text, hollow=not cell.ranked, line=line))
+            add_handle(handles, text, look.handle(text, hollow=not cell.ranked), hollow=not cell.ranked)
         axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
-        style.name_panel(axes, problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])]))
+        sheet.name(axes, problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])]))
     handles["guessing"] = Line2D([], [], label="guessing", **guessing)
     band = f"Bands: {BANDS['quantiles']}." if data.spec.band == "quantiles" else ""
-    return style.finish(figure, legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))
+    return sheet.finish(legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))
 
 
 def _curve_name(data: FigureData, cell: CellRecord, middle: str) -> str:

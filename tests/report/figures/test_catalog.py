@@ -11,6 +11,7 @@ import pytest
 from report_helpers import BLUE, EPSILONS, PUBLIC, SYNTHETIC, UNPROVEN, VERMILION, drawn, figure_cell, grid, legend, marks, words
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures.catalog import figures_of, save_figures
@@ -46,7 +47,7 @@ def test_accounted_epsilons_are_shown_where_they_differ() -> None:
     rows = [figure_cell("gauss", 0.3, epsilon, metrics={"privacy/epsilon_accounted": 5 * epsilon}) for epsilon in EPSILONS]
     rows = [*grid("fm"), *rows, *(figure_cell("exact", 0.125, epsilon, tags=PUBLIC) for epsilon in EPSILONS)]
     (axes,) = drawn(rows)["error_vs_accounted"].figure.axes
-    assert [x for x, _, _ in marks(axes, VERMILION)] == [0.5, 4.0, 16.0]
+    assert [x for x, _, _ in marks(axes, mechanism_style("gauss").colour)] == [0.5, 4.0, 16.0]
     levels = [line for line in axes.lines if set(line.get_ydata()) == {0.125}]
     assert [list(line.get_xdata()) for line in levels] == [[0, 1]], "what is not private is a level"
 
@@ -130,7 +131,7 @@ def test_they_are_real_pictures_in_the_order_that_is_told(tmp_path: Path) -> Non
     assert [one.name for one in found] == ["figure", "error_vs_epsilon", "boxes"]
     assert found[0].title == "A paper, Figure 1"
     assert {path.name for path in (tmp_path / "report").iterdir()} == {
-        f"{one.name}.{kind}" for one in found for kind in ("png", "pdf")
+        f"{one.name}{kind}" for one in found for kind in (".png", ".pdf", "_column.pdf")
     }
     for one in found:
         image = matplotlib.image.imread(tmp_path / "report" / f"{one.name}.png")

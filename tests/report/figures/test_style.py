@@ -1,91 +1,53 @@
-"""Curves can be told apart, and nothing is cut or covered."""
+"""Curves can be told apart, in colour and in grey, and a reference looks the same everywhere."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import product
 
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from report_helpers import drawn, figure_cell, grid
+from matplotlib.colors import to_rgba
 
+from dpbench.records.mechanism_style import mechanism_style
 from dpbench.report.figures import style
 
 
-def test_no_two_looks_of_a_figure_agree_in_colour_or_in_grey() -> None:
+def test_mechanisms_of_a_figure_have_their_own_colours_and_no_two_agree_in_colour_and_mark() -> None:
     names = [f"m{index}" for index in range(21)]
-    looks = style.curve_styles({name: (name, "") for name in names}).values()
-    assert len({(look.colour, look.mark) for look in looks}) == 21
-    assert len({(look.line, look.mark) for look in looks}) == 21
-    pairs = {f"{one} {other}": (one, other) for one in names[:7] for other in names[:4]}
-    assert len({(look.colour, look.mark) for look in style.curve_styles(pairs).values()}) == 28
+    styles = style.curve_styles({name: (name, "", "") for name in names})
+    assert all(styles[name].colour == mechanism_style(name).colour for name in names)
+    assert len({(look.colour, look.mark) for look in styles.values()}) == 21
+    for name in names:
+        assert style.curve_styles({name: (name, "", "")})[name].mark == mechanism_style(name).mark
 
 
-@pytest.mark.parametrize(
-    ("values", "scale"),
-    [([0.3, 0.5], "linear"), ([0.1, 40.0], "log"), ([-1.0, 0.5, 0.6, 1e9], "symlog"), ([-1.0, 2.0, float("inf")], "linear")],
-)
-def test_outliers_do_not_flatten_the_rest(values: list[float], scale: str) -> None:
-    _, (axes,) = style.sheet(1, (3, 2), (3, 2))
-    axes.plot(range(len(values)), values)
-    style.scale(axes, "y", values)
-    assert axes.get_yscale() == scale
+def test_options_of_a_mechanism_share_its_colour_and_mark_and_differ_in_line_and_fill() -> None:
+    styles = style.curve_styles({f"fm {option}": ("fm", option, "") for option in map(str, range(20))})
+    assert {(look.colour, look.mark) for look in styles.values()} == {(styles["fm 0"].colour, mechanism_style("fm").mark)}
+    assert len({(look.line, look.fill) for look in styles.values()}) == 20
+    first, second = styles["fm 0"], styles["fm 1"]
+    assert first.line != second.line
+    assert first.fill != second.fill
 
 
-def test_signed_bands_of_the_runs_are_seen_whole_on_both_sides_of_zero() -> None:
-    _, (axes,) = style.sheet(1, (3, 2), (3, 2))
-    assert style.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0], whole=True) == 0
-    assert axes.get_yscale() == "symlog"
-    assert axes.get_ylim()[0] < -30
-    assert axes.get_ylim()[1] > 50
-    _, (axes,) = style.sheet(1, (3, 2), (3, 2))
-    assert style.scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0]) == 2
+def test_models_as_curves_share_mark_and_line_and_mechanisms_keep_their_colours() -> None:
+    names = {f"{one} {other}": (one, "", other) for one, other in product(("no_privacy", "fm"), ("linear", "ridge", "lasso"))}
+    styles = style.curve_styles(names)
+    for one, other in product(("no_privacy", "fm"), ("linear", "ridge", "lasso")):
+        look = styles[f"{one} {other}"]
+        assert look.colour == mechanism_style(one).colour
+        assert (look.mark, look.line) == (styles[f"fm {other}"].mark, styles[f"fm {other}"].line)
+    assert len({(look.colour, look.mark, look.line) for look in styles.values()}) == 6
 
 
-def test_nothing_is_cut_and_nothing_overlaps() -> None:
-    """Every text lies within the figure, and the legend below all axes."""
-    long = [row for index in range(6) for row in grid(f"a_mechanism_with_a_long_name_{index}")]
-    other = [replace(row, params={**row.params, "dataset": "another", "dataset.variant": "with_options"}) for row in long]
-    with style.styled():
-        for picture in drawn([*long, *other]).values():
-            figure = picture.figure
-            renderer = FigureCanvasAgg(figure).get_renderer()
-            figure.draw(renderer)
-            parts = [part for axes in figure.axes for part in (axes.title, axes.yaxis.label, *axes.texts)]
-            for text in [*figure.texts, *parts]:
-                box = text.get_window_extent(renderer)
-                assert box.x0 >= 0, text
-                assert box.x1 <= figure.bbox.x1 + 1, text
-                assert box.y1 <= figure.bbox.y1 + 1, text
-            lowest = min(axes.get_tightbbox(renderer).y0 for axes in figure.axes)
-            if figure.legends:
-                below = figure.legends[0].get_window_extent(renderer)
-                assert below.y1 <= lowest + 1
-                assert below.x0 >= 0
+@pytest.mark.parametrize("fill", style.FILLS)
+def test_what_is_not_ranked_is_hollow_whatever_its_option(fill: style.Fill) -> None:
+    look = style.CurveStyle("#0072B2", "o", "-", "", fill)
+    assert look.handle("a", hollow=True).get_markerfacecolor() == "white"
+    filled = look.handle("a", hollow=False)
+    assert to_rgba(filled.get_markerfacecolor()) == to_rgba("#0072B2")
+    assert filled.get_fillstyle() == fill
 
 
-def test_no_tick_label_leaves_the_figure() -> None:
-    for log, values in ((True, [0.00012, 0.0003501]), (False, [0.0, 0.0100025])):
-        figure, (axes,) = style.sheet(1, (3, 2), (3, 2))
-        style.scale(axes, "x", values, log=log)
-        style.finish(figure, [], "title", "")
-        renderer = FigureCanvasAgg(figure).get_renderer()
-        figure.draw(renderer)
-        labels = [text for text in axes.get_xticklabels() if text.get_text()]
-        assert len(labels) > 1
-        assert all(text.get_window_extent(renderer).x0 >= 0 for text in labels)
-        assert all(text.get_window_extent(renderer).x1 <= figure.bbox.x1 for text in labels)
-
-
-@pytest.mark.parametrize(("largest", "scale"), [(20.0, "linear"), (20.1, "log")])
-def test_an_axis_is_logarithmic_from_twenty_times_the_smallest_number(largest: float, scale: str) -> None:
-    _, (axes,) = style.sheet(1, (3, 2), (3, 2))
-    style.scale(axes, "y", [1.0, largest])
-    assert axes.get_yscale() == scale
-
-
-@pytest.mark.parametrize(("values", "named"), [(16, True), (17, False)])
-def test_up_to_sixteen_values_are_named_on_the_axis(values: int, named: bool) -> None:
-    epsilons = [round(1.013 + index / 50, 3) for index in range(values)]
-    axes = drawn([figure_cell("fm", 0.5, epsilon) for epsilon in epsilons])["error_vs_epsilon"].figure.axes[0]
-    labels = {text.get_text() for text in axes.get_xticklabels()}
-    assert (labels <= {f"{epsilon:g}" for epsilon in epsilons}) == named
+def test_each_reference_of_dpbench_has_a_line_of_its_own() -> None:
+    names = ["non-private fit", "mean predictor", "control: majority", "control: imputation", "cap of the guarantee", "guessing"]
+    assert len({str(style.reference_style(name)["linestyle"]) for name in names}) == len(names)
