@@ -260,8 +260,9 @@ def rank_figure(data: FigureData) -> CaptionedFigure | None:
         axes.plot([1, rank], [index, index], color="#CCCCCC", linewidth=1)
         axes.plot([rank], [index], markersize=6, linestyle="", **look.marks(hollow=False))
         offset, side = ((7, 0), "left") if rank <= (1 + count) / 2 else ((-7, 0), "right")
-        text = "\n".join(textwrap.wrap(names[name], int(inches(axes)[0] / 2 / character_width())))
-        annotate(axes, text, (rank, index), offset, ha=side, va="center", fontsize="medium", bbox=box)
+        # a name starts at its mark, at most half the axes away from the end that it runs towards
+        lines = textwrap.wrap(names[name], int(inches(axes)[0] / 2 / character_width())) if data.page.width else [names[name]]
+        annotate(axes, "\n".join(lines), (rank, index), offset, ha=side, va="center", fontsize="medium", bbox=box)
     best, critical = ranking.mean_ranks[0], ranking.critical
     handles, text = [], "no critical difference: too few datasets for one"
     if critical is not None:
