@@ -22,7 +22,9 @@ from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
 from dpbench.tracking.ui_server import _free_port, show
 
-UI = "from dpbench.cli.ui import command; command()"
+# a shell that runs the tests in the background makes them ignore interruptions
+HEED_INTERRUPTIONS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+UI = f"{HEED_INTERRUPTIONS}; from dpbench.cli.ui import command; command()"
 
 
 def unused_port() -> int:
