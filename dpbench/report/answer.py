@@ -1,175 +1,263 @@
-"""The answer of a sweep in sentences: never a winner without a bound on the difference."""
+"""The answer of a sweep in sentences: what a reader may conclude, and the numbers behind it.
+
+A winner is named only among cells that may be compared, only if the difference matters, and only if a test separates it. Every
+number is a median over the runs, which is what the tables show, or a difference of two medians.
+"""
 
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord, label
-from dpbench.report.formatting import listed, p_value_text, plural
+from dpbench.report.explosions import explosion_sentences
+from dpbench.report.formatting import group_by, listed, p_value_text, plural
 from dpbench.report.guarantees import standing_sentence
-from dpbench.report.leaderboards import Board, Level
-from dpbench.report.statistics.paired import MAX_REPEATS, Comparison, Contest
+from dpbench.report.leaderboards import Board, Group, Level, nothing_to_learn, share_lost
+from dpbench.report.statistics.paired import MAX_REPEATS, PRACTICAL_SHARE, Comparison, Contest
 
 MAX_NAMES = 3
 """A sentence names this many mechanisms, and counts the others."""
-MAX_SHORT_SENTENCES = 2
-"""An answer of up to this many sentences is short enough; a longer one is summed up."""
+MAX_BOARDS = 3
+"""With more problems than this, the conclusion counts outcomes instead of naming each."""
 NOTHING_RAN = "Nothing ran, so nothing can be said"
+NO_BETTER = "better than always predicting the mean"
+WAY = "of the way from the fit without privacy to the mean predictor"
 
 
-def answer(boards: Sequence[Board]) -> list[str]:
-    """Return a sentence for each problem and accounted ε: which ranked cell has the lowest error, and is the difference sure?"""
+def conclusion(boards: Sequence[Board]) -> list[str]:
+    """Return what the reader may conclude: first what must not be compared, then who is best where, then how good that is.
+
+    If there is only one comparison, its sentence is the conclusion; a separate one would say the same twice.
+    """
+    groups = _groups(boards)
+    if len(groups) <= 1 and len(boards) == 1:
+        verdicts = _all_details(boards)
+    elif len(boards) <= MAX_BOARDS:
+        verdicts = [*map(_board_verdict, boards), *_losses(groups)]
+    else:
+        verdicts = [*_outcomes(groups), *_losses(groups)]
+    cells = [place.cell for board in boards for place in board.places if place.cell.private]
+    return [*_not_compared(boards), *verdicts, *_other_units(boards), *explosion_sentences(cells)]
+
+
+def details(boards: Sequence[Board]) -> list[str]:
+    """Return a sentence for each problem, accounted ε and group of comparable cells; none if the conclusion has them all."""
+    return [] if len(_groups(boards)) <= 1 and len(boards) <= 1 else _all_details(boards)
+
+
+def _all_details(boards: Sequence[Board]) -> list[str]:
     sentences = []
     for board in boards:
-        levels = [level for level in board.levels if level.private]
-        if not levels:
-            sentences.append(f"{board.title}: no cell is both private and proven, so nothing is ranked.")
-        sentences += [f"{board.title} at ε = {level.accounted:g}: {_best(level)}." for level in levels]
+        if not any(level.groups for level in board.levels):
+            sentences.append(f"{board.title}: {_verdict(None)}.")
+        for level in board.levels:
+            for group in level.groups:
+                basis = f", {group.basis}" if group.basis else ""
+                sentences.append(f"{board.title} at ε = {level.accounted:g}{basis}: {_detail(group)}.")
     return sentences
 
 
-def _best(level: Level) -> str:
-    """Return what can be said of the ranked cells of one problem at one ε."""
-    ranked = [place.cell for place in level.ranked]
-    if not ranked:
+def _groups(boards: Sequence[Board]) -> list[tuple[Level, Group]]:
+    return [(level, group) for board in boards for level in board.levels for group in level.groups]
+
+
+def _not_compared(boards: Sequence[Board]) -> list[str]:
+    """Return which cells rest on which rule or currency, if cells at the same accounted ε differ in that."""
+    split = [group for level, group in _groups(boards) if group.basis]
+    if not split:
+        return []
+    texts = []
+    for basis, groups in group_by(split, lambda group: group.basis).items():
+        names = sorted({label(place.cell) for group in groups for place in group.places})
+        texts.append(f"{listed(names, most=2 * MAX_NAMES)}: {basis}")
+    return [f"These cells do not rest on the same rules, so no winner is named across the groups. {'; '.join(texts)}."]
+
+
+def _other_units(boards: Sequence[Board]) -> list[str]:
+    """Return which mechanisms count ε in a unit of their own, so that their cells have few to be compared with."""
+    cells = [place.cell for level, group in _groups(boards) for place in group.places]
+    other = [cell for cell in cells if abs(cell.accounted - cell.epsilon) > 0.001 * cell.epsilon]
+    if not other or len(other) == len(cells):
+        return []
+    texts = []
+    for name, same in group_by(other, label).items():
+        first = min(same, key=lambda cell: cell.epsilon)
+        texts.append(f"{name}'s ε = {first.epsilon:g} is {first.accounted:g}")
+    text = listed(texts, most=MAX_NAMES)
+    return [f"Cells are compared at the same accounted ε: {text}. `budget=matched` gives every mechanism the same."]
+
+
+def _board_verdict(board: Board) -> str:
+    """Return who is best at which ε, without numbers."""
+    verdicts: dict[str, list[float]] = {}
+    for level in board.levels:
+        for group in level.groups:
+            basis = f" ({group.basis})" if group.basis else ""
+            verdicts.setdefault(_verdict(group) + basis, []).append(level.accounted)
+    if not verdicts:
+        return f"{board.title}: {_verdict(None)}."
+    every = "every " if len(verdicts) == 1 else ""
+    texts = []
+    for verdict, epsilons in verdicts.items():
+        values = listed((f"{epsilon:g}" for epsilon in epsilons), most=8)
+        at = f" at every ε ({values})" if every and len(epsilons) > 1 else f" at ε = {values}"
+        texts.append(verdict + at)
+    return f"{board.title}: {'; '.join(texts)}."
+
+
+def _verdict(group: Group | None) -> str:
+    """Return what may be concluded from the cells that may be compared, without numbers."""
+    if group is None:
+        return "no cell is both private and proven, so nothing is ranked"
+    if not group.cells:
         return "no run gave a finite error"
-    if (contest := level.contest) is None:
-        return _only_cell(ranked[0], len(level.private))
-    best, lowest = contest.best, ranked[0]
-    if best.error() == lowest.error():
-        text = f"{label(best)} has the lowest median {best.primary}, {best.error():.4g}"
-        parts = _compared(contest)
-    else:
-        text = f"{label(best)} has the lowest {best.primary} in the median repeat, {contest.median:.4g}"
-        parts = [*_compared(contest), f"in the median run {label(lowest)}'s is lower, {lowest.error():.4g}"]
-    return f"{text}, {'; '.join(parts)}{_mean_predictor_warning(best)}"
+    if nothing_to_learn(group.best):
+        return f"no comparison is made, because even the fit without privacy is no {NO_BETTER}"
+    if _useless(group.best):
+        return f"no cell is {NO_BETTER}" if len(group.cells) > 1 else f"{label(group.best)} is no {NO_BETTER}"
+    if (contest := group.contest) is None:
+        return f"{label(group.best)} is the only ranked cell" + (" with a finite error" if len(group.places) > 1 else "")
+    if contest.winner is not None:
+        return f"{label(contest.winner)} has the lowest error"
+    if contest.undecided:
+        return f"no test separates {_names(contest.best, *(comparison.second for comparison in contest.undecided))}"
+    lower = f", and lower than {listed((label(comparison.second) for comparison in contest.higher), most=MAX_NAMES)}"
+    return f"{_tied(contest)} are practically the same" + (lower if contest.higher else "")
 
 
-def _only_cell(cell: CellRecord, cells: int) -> str:
-    only = "the only ranked cell" + (" with a finite error" if cells > 1 else "")
-    text = f"{label(cell)} is {only}, with a median {cell.primary} of {cell.error():.4g}"
-    low, high = cell.error("ci_low"), cell.error("ci_high")
-    if low is not None and high is not None and low > 0:  # with few repeats an interval may reach where no error can lie
-        text += f" (mean {cell.error('mean'):.4g}, 95 % interval {low:.4g} to {high:.4g})"
-    return text + _mean_predictor_warning(cell)
+def _tied(contest: Contest) -> str:
+    return _names(contest.best, *contest.practically_same)
 
 
-def _mean_predictor_warning(cell: CellRecord) -> str:
+def _names(*cells: CellRecord) -> str:
+    return listed(sorted(map(label, cells)), most=MAX_NAMES)
+
+
+def _useless(cell: CellRecord) -> bool:
+    """Whether the cell is no better than the mean predictor."""
     error, mean_predictor = cell.error(), cell.reference("mean_predictor")
-    if error is None or mean_predictor is None or error < mean_predictor:
-        return ""
-    return f"; the mean predictor, which needs no features, does no worse ({mean_predictor:.4g})"
+    return error is not None and mean_predictor is not None and error >= mean_predictor
 
 
-def _compared(contest: Contest) -> list[str]:
-    """Return from which cells a paired test separates the best, and what it would take to separate the others."""
-    lower = [comparison for comparison in contest.comparisons if comparison.separated and comparison.shift > 0]
-    higher = [comparison for comparison in contest.comparisons if comparison.separated and comparison.shift <= 0]
-    undecided = [comparison for comparison in contest.comparisons if not comparison.separated]
+def _detail(group: Group) -> str:
+    """Return the same with numbers: medians over the runs, and differences of medians."""
+    if not group.cells:
+        return _verdict(group)
+    best, contest = group.best, group.contest
+    error = f"{best.error():.4g}"
+    references = [best.reference(name) for name in ("no_privacy", "mean_predictor")]
+    if nothing_to_learn(best):
+        low, high = (f"{value:.4g}" for value in references if value is not None)
+        return f"no comparison is made, because even the fit without privacy ({low}) is no {NO_BETTER} ({high})"
+    if _useless(best):
+        text = f"{_verdict(group)} ({references[1]:.4g}); "
+        return text + (f"the lowest median {best.primary} is {label(best)}'s, {error}" if contest else f"its median is {error}")
+    if contest is None:
+        return f"{_verdict(group)}, with a median {best.primary} of {error}"
     holm = len(contest.comparisons) > 1
-    parts = []
-    if undecided:
-        names = listed((label(comparison.second) for comparison in undecided), most=MAX_NAMES)
-        parts.append(f"not separated from {names}: {_needed(undecided)}")
-    if lower:
-        more = f", and lower than {plural(len(lower) - 1, 'other')}" if len(lower) > 1 else ""
-        parts.append(f"repeat by repeat lower than {label(lower[0].second)}'s by {_difference(lower[0], holm)}{more}")
-    parts += [f"but repeat by repeat {label(one.second)}'s is lower, by {_difference(one, holm)}" for one in higher]
-    if dropped := max((comparison.dropped for comparison in contest.comparisons), default=0):
-        parts.append(f"up to {dropped} runs of a pair are left out, where one of the two has no finite error")
-    for second in contest.unpaired[:1]:
-        parts.append(f"{label(second)} follows with {second.error():.4g}{_unpaired_intervals(contest.best, second)}")
-    return parts
+    if contest.winner is not None:
+        text = f"{label(best)} has the lowest median {best.primary}, {error}"
+        parts = [f"{text}, lower than {_difference(contest.higher, holm)}"]
+    else:
+        parts = [_alike(contest)] if contest.practically_same else [f"{label(best)} has a median {best.primary} of {error}"]
+        parts += [_undecided(contest)] if contest.undecided else []
+        parts += [f"{label(best)}'s is lower than {_difference(contest.higher, holm)}"] if contest.higher else []
+    if dropped := max(comparison.dropped for comparison in contest.comparisons):
+        parts.append(f"up to {plural(dropped, 'run')} of a cell without a finite error are left out")
+    return "; ".join(parts)
 
 
-def _difference(comparison: Comparison, holm: bool) -> str:
-    low, high = (comparison.low, comparison.high) if comparison.shift > 0 else (-comparison.high, -comparison.low)
-    p = ("Holm-corrected " if holm else "") + p_value_text(comparison.corrected)
-    return f"{abs(comparison.shift):.3g} (95 % interval {low:.3g} to {high:.3g}, {p})"
+def _alike(contest: Contest) -> str:
+    """Return which cells are practically the same as the best, and their errors."""
+    errors = [f"{cell.error():.4g}" for cell in (contest.best, *contest.practically_same)]
+    values = (
+        f"{errors[0]} to {errors[-1]}" if len(set(errors)) > 1 else f"{errors[0]} for {'both' if len(errors) == 2 else 'all'}"
+    )
+    between = f"and less than {100 * PRACTICAL_SHARE:g} % {WAY} lies between them"
+    return f"{_tied(contest)} are practically the same: the median {contest.best.primary} is {values}, {between}"
+
+
+def _difference(comparisons: Sequence[Comparison], holm: bool) -> str:
+    """Return by how much the best is lower than the next one, and how many others it is lower than."""
+    next_best, *others = comparisons
+    p = ("Holm-corrected " if holm else "") + p_value_text(1.0 if next_best.corrected is None else next_best.corrected)
+    interval = f"95 % interval {next_best.low:.3g} to {next_best.high:.3g}, {p}"
+    more = f", and lower than {plural(len(others), 'other')}" if others else ""
+    return f"{label(next_best.second)}'s by {next_best.difference.value:.3g} ({interval}){more}"
+
+
+def _undecided(contest: Contest) -> str:
+    """Return from which cells no test separates the best, and what it would take."""
+    names = listed(
+        (f"{label(comparison.second)} ({comparison.second.error():.4g})" for comparison in contest.undecided), most=MAX_NAMES
+    )
+    return f"no test separates it from {names}: {_needed(contest.undecided)}"
 
 
 def _needed(comparisons: Sequence[Comparison]) -> str:
     """Return what it would take to separate these cells."""
+    if any(comparison.repeats == 0 for comparison in comparisons):
+        return "the record has no runs to compare"
     small = [comparison for comparison in comparisons if comparison.repeats < comparison.min_repeats]
     if small:
         repeats, fewest = min(comparison.repeats for comparison in small), max(comparison.min_repeats for comparison in small)
         return f"{plural(repeats, 'repeat')} cannot tell a difference from chance, at least {fewest} are needed"
-    if not any(any(comparison.differences) for comparison in comparisons):
-        return "their errors are the same in every repeat"
     needed = [comparison.more_repeats for comparison in comparisons]
     if None in needed:
         return f"even {MAX_REPEATS:,} repeats would hardly be enough"
-    return f"about {float(f'{max(filter(None, needed)):.2g}'):,.0f} more repeats would be needed"
+    return f"about {float(f'{max(filter(None, needed)):.2g}'):,.0f} more repeats would be needed if the difference stays the same"
 
 
-def _unpaired_intervals(best: CellRecord, second: CellRecord) -> str:
-    """Return what the intervals of the means say if the runs are missing and nothing can be paired."""
-    low, high, second_low, second_high = (cell.error(end) for cell in (best, second) for end in ("ci_low", "ci_high"))
-    if low is None or high is None or second_low is None or second_high is None:
-        return ", not separated: there are neither runs nor intervals to compare"
-    if high < second_low:
-        return f" (95 % intervals of the means, not paired: {low:.4g} to {high:.4g}, {second_low:.4g} to {second_high:.4g})"
-    if second_high < low:
-        return ", though its mean is lower: the first has a few bad runs, which raise its mean"
-    return ", and the intervals of their means do not separate them"
+def _outcomes(groups: Sequence[tuple[Level, Group]]) -> list[str]:
+    """Return how often which outcome was reached: with many problems, a sentence for each would be too long."""
+    compared = [group for _, group in groups if len(group.cells) > 1]
+    if not compared:
+        return ["There is no accounted ε with two ranked cells to compare."] if groups else []
+    counts: Counter[str] = Counter()
+    for group in compared:
+        contest = group.contest
+        if contest is None or _useless(group.best):
+            counts[_verdict(group)] += 1
+        elif contest.winner is not None:
+            counts[f"{label(contest.winner)} has the lowest error"] += 1
+        else:
+            counts["no test separates the lowest" if contest.undecided else "the lowest are practically the same"] += 1
+    texts = [f"{outcome} in {count}" for outcome, count in counts.most_common(2 * MAX_NAMES)]
+    if (rest := len(counts) - len(texts)) > 0:
+        texts.append(f"{plural(rest, 'other outcome')} in the rest")
+    number = f"{len(compared)} comparisons" if len(compared) > 1 else "one comparison"
+    return [f"In {number}, each on one problem at one accounted ε: {'; '.join(texts)}."]
 
 
-def short_answer(cells: Sequence[CellRecord], boards: Sequence[Board], sentences: Sequence[str]) -> list[str]:
-    """Return the answer in at most three sentences; the last says what is private.
-
-    ``sentences`` is the whole answer, which is taken as it is if it is short.
-    """
-    done = [cell for cell in cells if cell.done]
-    if not done:
-        counts = Counter(cell.state for cell in cells)
-        reasons = listed(f"{plural(count, 'cell')} {state}" for state, count in counts.items())
-        return [f"{NOTHING_RAN}: {reasons}." if counts else f"{NOTHING_RAN}."]
-    standing = standing_sentence(done)
-    if 0 < len(sentences) <= MAX_SHORT_SENTENCES:
-        return [*sentences, standing]
-    levels = [level for board in boards for level in board.levels if level.ranked]
-    return [_winners(levels), _losses(levels), standing] if levels else [standing]
-
-
-def _winners(levels: Sequence[Level]) -> str:
-    """Return who has the lowest error how often, and how often a test separates it from all others."""
-    contested = [level for level in levels if len(level.ranked) > 1]
-    if not contested:
-        return f"None of the {len(levels)} accounted values of ε has two private and proven cells to compare."
-    wins = Counter(label(level.winner) for level in contested)
-    sure = Counter(label(level.winner) for level in contested if _separated(level))
-    total = len(contested)
-    names = []
-    for name, count in wins.most_common(MAX_NAMES):
-        times = f"in all {total} comparisons" if count == total > 1 else f"in {count} of {total}"
-        certain = "always" if sure[name] == count else f"{sure[name]} of {count} times" if sure[name] else "never"
-        names.append(f"{name} {times} ({certain} separated from all others by a test)")
-    if len(wins) > MAX_NAMES:
-        names.append(f"{plural(len(wins) - MAX_NAMES, 'other')} in the rest")
-    return f"The lowest error, compared at one accounted ε on one problem at a time, is that of {listed(names)}."
-
-
-def _separated(level: Level) -> bool:
-    comparisons = [place.comparison for place in level.ranked if place.comparison]
-    return len(comparisons) == len(level.ranked) - 1 and all(comparison.separated for comparison in comparisons)
-
-
-def _losses(levels: Sequence[Level]) -> str:
+def _losses(groups: Sequence[tuple[Level, Group]]) -> list[str]:
     """Return how much the best private cell loses of what the features can tell, at the smallest and the largest ε."""
     losses: dict[float, list[float]] = {}
-    for level in levels:
-        if (lost := level.ranked[0].lost) is not None:
+    for level, group in groups:
+        if group.cells and (lost := share_lost(group.best)) is not None:
             losses.setdefault(level.accounted, []).append(lost)
     if not losses:
-        return "No reference is recorded."
+        return []
+    ends = [_loss(epsilon, losses[epsilon]) for epsilon in dict.fromkeys((min(losses), max(losses)))]
     values = [lost for level in losses.values() for lost in level]
     useless = sum(lost >= 1 for lost in values)
-    ends = [_loss(epsilon, losses[epsilon]) for epsilon in dict.fromkeys((min(losses), max(losses)))]
-    text = f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best stands at {listed(ends)}"
-    return text + (f"; at {useless} of {len(values)} it does no better than the mean." if useless else ".")
+    text = f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best error stands at {listed(ends)}"
+    return [text + (f"; in {useless} of {len(values)} comparisons it is no better than the mean." if useless else ".")]
 
 
 def _loss(epsilon: float, losses: Sequence[float]) -> str:
     share = statistics.median(losses)
     percent = f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
-    return f"{percent} at ε = {epsilon:g}" + (f" (median over {len(losses)} problems)" if len(losses) > 1 else "")
+    return f"{percent} at ε = {epsilon:g}" + (f" (median of {len(losses)} comparisons)" if len(losses) > 1 else "")
+
+
+def nothing_ran(cells: Sequence[CellRecord]) -> str:
+    """Return why a sweep without any result has none."""
+    counts = Counter(cell.state for cell in cells)
+    reasons = listed(f"{plural(count, 'cell')} {state}" for state, count in counts.items())
+    return f"{NOTHING_RAN}: {reasons}." if counts else f"{NOTHING_RAN}."
+
+
+def short_answer(cells: Sequence[CellRecord], sentences: Sequence[str]) -> list[str]:
+    """Return the conclusion, and what is private."""
+    done = [cell for cell in cells if cell.done]
+    return [*sentences, standing_sentence(done)] if done else [nothing_ran(cells)]

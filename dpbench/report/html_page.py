@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.explosions import EXPLOSION_FACTOR
 from dpbench.report.formatting import group_by, listed, number, p_value_text, plural
 from dpbench.report.guarantees import standings
 from dpbench.report.leaderboards import Board, Level
 from dpbench.report.question import question
 from dpbench.report.release_price import HEADING
-from dpbench.report.statistics.paired import Comparison
+from dpbench.report.statistics.paired import PRACTICAL_SHARE, Comparison
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns, is_control
 from dpbench.report.text_table import TextTable, entry_text
@@ -43,7 +44,7 @@ FIGURE_SCALE = 0.6
 
 def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["CaptionedFigure"], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
-    sweep, done, details = summary.sweep, summary.done, summary.detailed_answer
+    sweep, done, details = summary.sweep, summary.done, summary.details
     simulated = [("Simulated noise", SIMULATED_NOISE)] if any(cell.simulated for cell in done) else []
     html = _template().render(
         summary=summary,
@@ -55,6 +56,8 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         boards=summary.boards[:MAX_BOARDS],
         figures=[(figure, *_picture(folder / f"{figure.name}.png")) for figure in figures],
         tables={table.name: table for table in tables},
+        practical=f"{100 * PRACTICAL_SHARE:g} %",
+        explosion_factor=EXPLOSION_FACTOR,
         controls=any(map(is_control, attack_columns(sweep, done).values())),
         remarks=health_sentences(done),
         facts=_facts(done),
@@ -76,16 +79,30 @@ def _visible_levels(board: Board) -> list[Level]:
     """Return what the page shows of a leaderboard: whole levels while they fit."""
     first, ends = board.levels[0], accumulate(len(level.places) for level in board.levels)
     fitting = [level for level, end in zip(board.levels, ends, strict=True) if end <= MAX_PLACES]
-    return fitting or [replace(first, places=first.places[:MAX_PLACES])]
+    return fitting or [_shortened(first)]
+
+
+def _shortened(level: Level) -> Level:
+    """Return the first places of a level that is too long for the page."""
+    room, sections = MAX_PLACES, []
+    for section in level.sections:
+        sections.append(replace(section, places=section.places[:room]))
+        room -= len(sections[-1].places)
+    kept = [section for section in sections if section.places]
+    return replace(level, groups=tuple(kept), others=())
 
 
 def _shift(comparison: Comparison) -> str:
     interval = f" ({comparison.low:+.3g} to {comparison.high:+.3g})" if math.isfinite(comparison.low) else ""
-    return f"{comparison.shift:+.3g}{interval}"
+    return f"{comparison.difference.value:+.3g}{interval}"
 
 
 def _separated(comparison: Comparison) -> str:
-    """Return whether a test separates a cell from the best, and what it would take."""
+    """Return whether the difference matters, whether a test separates a cell from the best, and what it would take."""
+    if comparison.practically_same:
+        return "practically the same"
+    if comparison.corrected is None:
+        return "no: the runs are not recorded"
     p = p_value_text(comparison.corrected)
     if comparison.separated:
         return f"yes, {p}"

@@ -1,11 +1,13 @@
-"""Leaderboards: the cells of one problem in order, ranked where they may be ranked, and compared with the best."""
+"""Leaderboards: the cells of one problem in order, ranked where they may be ranked, and compared with the best of their group."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
+from dpbench.report.explosions import Explosion, explosion
 from dpbench.report.formatting import group_by
-from dpbench.report.statistics.paired import Comparison, Contest, against_best
+from dpbench.report.statistics.comparable import comparable, currency_text, is_pure, rule_of, rule_text
+from dpbench.report.statistics.paired import Comparison, Contest, against_best, distance
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,14 @@ class Place:
     epsilons: tuple[str, ...]
     """Every requested ε: a fit without privacy is the same at all of them, and has one place."""
     rank: int | None = None
-    """By the median error among the ranked cells at the same accounted ε; None if the cell is not ranked or has no error."""
+    """By the median error within its group; the cells that are practically the same as the best share the first rank.
+
+    None if the cell is not ranked, has no error, or if nothing can be compared.
+    """
     comparison: Comparison | None = None
-    """With the best cell of the level; None for the best itself, and if nothing can be paired."""
+    """With the best cell of its group; None for the best itself."""
     best: bool = False
-    """Whether the others of its level are compared with it: it has the smallest median of the repeats' means."""
+    """Whether the others of its group are compared with it: it has the lowest median error."""
 
     @property
     def accounted(self) -> float | None:
@@ -39,40 +44,57 @@ class Place:
     @property
     def lost(self) -> float | None:
         """The share of what the features can tell that is lost: 0 for the non-private fit, 1 for the mean predictor."""
-        error, low, high = self.cell.error(), self.cell.reference("no_privacy"), self.cell.reference("mean_predictor")
-        if error is None or low is None or high is None or high <= low:
-            return None
-        return (error - low) / (high - low)
+        return share_lost(self.cell)
+
+    @property
+    def explosion(self) -> Explosion | None:
+        """The runs with an error far above the mean predictor's, if there are any."""
+        return explosion(self.cell)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cells of a level that may be compared: the same rule for sensitivities, the same currency. The best comes first."""
+
+    places: tuple[Place, ...]
+    basis: str = ""
+    """What these cells rest on, in words; empty if the level has no other group."""
+    contest: Contest | None = None
+    """None if fewer than two cells have an error, and if nothing can be compared."""
+
+    @property
+    def cells(self) -> list[CellRecord]:
+        """The cells that have an error."""
+        return [place.cell for place in self.places if place.cell.error() is not None]
+
+    @property
+    def best(self) -> CellRecord:
+        return self.places[0].cell
 
 
 @dataclass(frozen=True)
 class Level:
-    """The cells of one problem at one accounted ε: ranked cells first, then the others."""
+    """The cells of one problem at one accounted ε: groups of ranked cells first, then the others."""
 
     accounted: float
     """Infinite if no ε covers them."""
-    places: tuple[Place, ...]
-    contest: Contest | None = None
-    """None if fewer than two ranked cells have an error."""
+    groups: tuple[Group, ...]
+    others: tuple[Place, ...] = ()
+    """Cells that are not private, not proven, or leak."""
 
     @property
-    def private(self) -> list[Place]:
-        """The cells that may be ranked, those without a finite error included."""
-        return [place for place in self.places if place.cell.ranked]
+    def places(self) -> list[Place]:
+        return [*(place for group in self.groups for place in group.places), *self.others]
 
     @property
-    def ranked(self) -> list[Place]:
-        return [place for place in self.places if place.rank is not None]
+    def sections(self) -> list[Group]:
+        """The groups, and the other cells as one more: what a table shows below each other."""
+        return [*self.groups, *([Group(self.others)] if self.others else [])]
 
     @property
     def deltas(self) -> list[float]:
         """Every δ at which an accounted ε holds."""
         return sorted({place.delta for place in self.places if place.delta is not None})
-
-    @property
-    def winner(self) -> CellRecord:
-        """The cell that the others are compared with."""
-        return self.contest.best if self.contest else self.places[0].cell
 
 
 @dataclass(frozen=True)
@@ -125,20 +147,56 @@ def _board(cells: Sequence[CellRecord], names: Sequence[str]) -> Board:
     return Board(problem, tuple(_level(accounted, levels[accounted]) for accounted in sorted(levels)))
 
 
+def share_lost(cell: CellRecord) -> float | None:
+    """Return where the error is between the non-private fit (0) and the mean predictor (1); None where that says nothing."""
+    error, low, way = cell.error(), cell.reference("no_privacy"), distance(cell)
+    return None if error is None or low is None or way is None or way <= 0 else (error - low) / way
+
+
+def nothing_to_learn(cell: CellRecord) -> bool:
+    """Whether even the non-private fit is no better than the mean predictor: errors then say nothing about mechanisms."""
+    way = distance(cell)
+    return way is not None and way <= 0
+
+
 def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
     ordered = sorted(cells, key=lambda cell: (cell.error() is None, cell.error() or 0.0))
-    ranked = [cell for cell in ordered if cell.ranked]
-    contest = against_best(ranked) if sum(cell.error() is not None for cell in ranked) > 1 else None
-    comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
-    places = []
-    for rank, cell in enumerate(ranked, 1):
-        best = contest is not None and cell is contest.best
-        known_rank = None if cell.error() is None else rank
-        places.append(Place(cell, (cell.params["epsilon"],), known_rank, comparisons.get(id(cell)), best))
+    groups = comparable([cell for cell in ordered if cell.ranked])
+    bases = _bases(groups)
     # cells that differ by the requested ε alone share a place
-    for same in group_by((cell for cell in ordered if not cell.ranked), _numbers).values():
-        places.append(Place(same[0], tuple(cell.params["epsilon"] for cell in same)))
-    return Level(accounted, tuple(places), contest)
+    others = group_by((cell for cell in ordered if not cell.ranked), _numbers).values()
+    places = tuple(Place(same[0], tuple(cell.params["epsilon"] for cell in same)) for same in others)
+    return Level(accounted, tuple(map(_group, groups, bases)), places)
+
+
+def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[str]:
+    """Return what distinguishes each group from the others."""
+    rules = len({rule_of(group) for group in groups}) > 1
+    currencies = len({is_pure(group[0]) for group in groups}) > 1
+    parts = [[rule_text(rule_of(group))] * rules + [currency_text(group)] * currencies for group in groups]
+    return [", ".join(texts) for texts in parts]
+
+
+def _group(cells: Sequence[CellRecord], basis: str) -> Group:
+    """Return the places of cells that may be compared, which come in the order of their errors."""
+    with_error = [cell for cell in cells if cell.error() is not None]
+    compared = not any(map(nothing_to_learn, cells))
+    contest = against_best(with_error) if compared and len(with_error) > 1 else None
+    order = [contest.best, *(comparison.second for comparison in contest.comparisons)] if contest else with_error
+    comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
+    ties = 1 + len(contest.practically_same) if contest else 1
+    ranks = {id(cell): 1 if position <= ties else position for position, cell in enumerate(order, 1)} if compared else {}
+    places = [
+        Place(
+            cell,
+            (cell.params["epsilon"],),
+            ranks.get(id(cell)),
+            comparisons.get(id(cell)),
+            contest is not None and cell is contest.best,
+        )
+        for cell in (*order, *(cell for cell in cells if cell.error() is None))
+    ]
+    return Group(tuple(places), basis, contest)
 
 
 def _numbers(cell: CellRecord) -> tuple[object, ...]:

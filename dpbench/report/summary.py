@@ -6,12 +6,12 @@ from functools import cached_property
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.answer import MAX_SHORT_SENTENCES, answer, short_answer
+from dpbench.report.answer import conclusion, details, short_answer
 from dpbench.report.leaderboards import Board, boards
 from dpbench.report.release_price import ReleasePrice, release_price
 
-MAX_SENTENCES = 6
-"""With more problems and values of ε than this, terminal and note sum up the answer."""
+MAX_SENTENCES = 8
+"""With more sentences than this, terminal and note show the conclusion alone."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,24 @@ class SweepSummary:
         return boards(self.cells)
 
     @cached_property
+    def conclusion(self) -> list[str]:
+        """What a reader may conclude, in a few sentences."""
+        return conclusion(self.boards)
+
+    @cached_property
+    def details(self) -> list[str]:
+        """One sentence for each problem at each accounted ε; empty if the conclusion holds everything."""
+        return details(self.boards)
+
+    @property
     def answer(self) -> list[str]:
-        """One sentence for each problem at each accounted ε."""
-        return answer(self.boards)
+        """The whole answer: first what may be concluded, then the numbers."""
+        return [*self.conclusion, *self.details]
 
     @cached_property
     def short_answer(self) -> list[str]:
-        """The answer in at most three sentences."""
-        return short_answer(self.cells, self.boards, self.answer)
-
-    @property
-    def detailed_answer(self) -> list[str]:
-        """The answer's sentences if the short answer does not hold all of them."""
-        return self.answer if len(self.answer) > MAX_SHORT_SENTENCES else []
+        """The conclusion, and what is private."""
+        return short_answer(self.cells, self.conclusion)
 
     @property
     def headlines(self) -> list[str]:

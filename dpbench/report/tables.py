@@ -10,6 +10,7 @@ from dpbench.records.names import EPSILON_ACCOUNTED
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed
 from dpbench.report.leaderboards import Board
+from dpbench.report.statistics.paired import Comparison
 from dpbench.report.summary import SweepSummary
 from dpbench.report.text_table import Entry, TextTable
 
@@ -50,9 +51,9 @@ def leaderboard(boards: Sequence[Board]) -> TextTable:
 
 
 def comparisons(boards: Sequence[Board]) -> TextTable:
-    """Return each ranked cell against the best at the same accounted ε, paired over the repeats."""
+    """Return each ranked cell against the best of its group, on the same splits."""
     header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "best", "other", "repeats")
-    header += ("shift", "low", "high", "p (Holm)", "separated", "fewest repeats", "more repeats")
+    header += ("difference", "low", "high", "practically the same below", "p (Holm)", "result", "fewest repeats", "more repeats")
     rows: list[tuple[Entry, ...]] = []
     for board in boards:
         for place in board.places:
@@ -60,10 +61,17 @@ def comparisons(boards: Sequence[Board]) -> TextTable:
                 names = (place.cell.primary, place.accounted, label(result.first), label(result.second), result.repeats)
                 # with too few repeats an interval has no ends
                 ends = (end if math.isfinite(end) else None for end in (result.low, result.high))
+                numbers = (result.difference.value, *ends, result.threshold, result.corrected)
                 more = result.more_repeats if result.repeats >= result.min_repeats else None
-                shift = (result.shift, *ends, result.corrected)
-                rows.append((*_problem(board), *names, *shift, "yes" if result.separated else "no", result.min_repeats, more))
-    return TextTable("comparisons", "How much worse than the best at the same accounted epsilon", header, rows)
+                rows.append((*_problem(board), *names, *numbers, _result(result), result.min_repeats, more))
+    return TextTable("comparisons", "How much worse than the best cell that it may be compared with", header, rows)
+
+
+def _result(comparison: Comparison) -> str:
+    """Return what a comparison with the best has found."""
+    if comparison.practically_same:
+        return "practically the same"
+    return "higher" if comparison.separated else "not separated"
 
 
 def _problem(board: Board) -> tuple[str, ...]:

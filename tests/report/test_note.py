@@ -13,13 +13,13 @@ from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE
 
 def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_cell() -> None:
     rows = [
-        make_cell("fm", 0.2),
+        make_cell("fm", 0.16, spread=0.001),
         PUBLIC_FIT,
         make_cell("bad", None, state="failed", reason="x"),
-        make_cell("old", 0.25, state="resumed"),
+        make_cell("old", 0.17, state="resumed", spread=0.001),
     ]
     text = note(SweepRecord(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
-    assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.2, repeat by repeat lower than old's")
+    assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.16, lower than old's")
     order = ["fm has the lowest", "![", ERRORS_ARE_PRIVATE, "`python -m dpbench"]
     assert sorted(order, key=text.index) == order
     assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text

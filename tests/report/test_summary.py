@@ -17,26 +17,28 @@ def of_datasets(count: int) -> SweepSummary:
 
 def test_everything_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    for name in ("boards", "answer", "short_answer", "release_price"):
+    for name in ("boards", "conclusion", "details", "short_answer", "release_price"):
         function = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, function=function: calls.append(name) or function(*given))
     summary = of_datasets(7)
     for _ in range(2):
-        assert summary.headlines + summary.detailed_answer
+        assert summary.headlines + summary.short_answer
         assert summary.metrics
-    assert sorted(calls) == ["answer", "boards", "release_price", "short_answer"]
+    assert sorted(calls) == ["boards", "conclusion", "details", "release_price", "short_answer"]
 
 
-@pytest.mark.parametrize(("problems", "headlines"), [(1, 1), (6, 6), (7, 3)])
-def test_up_to_six_sentences_are_printed_and_more_are_summed_up(problems: int, headlines: int) -> None:
+@pytest.mark.parametrize(("problems", "headlines"), [(1, 1), (3, 7), (6, 8), (7, 3)])
+def test_up_to_eight_sentences_are_printed_and_more_are_summed_up(problems: int, headlines: int) -> None:
+    """Problems up to three have a sentence each, more are counted in one; another says how much is lost."""
     assert len(of_datasets(problems).headlines) == headlines
 
 
-@pytest.mark.parametrize(("problems", "details"), [(2, 0), (3, 3)])
-def test_a_short_answer_that_holds_every_sentence_needs_no_details(problems: int, details: int) -> None:
+@pytest.mark.parametrize(("problems", "details"), [(1, 0), (2, 2)])
+def test_a_conclusion_that_holds_every_number_needs_no_details(problems: int, details: int) -> None:
     summary = of_datasets(problems)
-    assert len(summary.detailed_answer) == details
-    assert (set(summary.answer) <= set(summary.short_answer)) == (not details)
+    assert len(summary.details) == details
+    assert summary.answer == [*summary.conclusion, *summary.details]
+    assert summary.short_answer[:-1] == summary.conclusion
 
 
 def test_the_parent_run_has_the_price_as_metrics() -> None:

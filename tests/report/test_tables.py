@@ -38,8 +38,8 @@ def test_only_what_is_private_proven_and_tight_is_ranked(sweep: SweepRecord, tmp
         assert ("○" in row) == any(cell.startswith(("open", "leaky", "claimed")) for cell in row), row
     compared = csv_of(tmp_path / "comparisons.csv")
     assert [(line["best"], line["other"]) for line in compared] == [("good", "fair")] * 2
-    assert all(float(line["low"]) <= float(line["shift"]) <= float(line["high"]) for line in compared)
-    assert all(line["separated"] == "yes" and line["more repeats"] == "" for line in compared)
+    assert all(float(line["low"]) <= float(line["difference"]) <= float(line["high"]) for line in compared)
+    assert all(line["result"] == "higher" and line["more repeats"] == "" for line in compared)
 
 
 def test_the_ledger_has_the_price_at_both_ends_and_its_proof(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:

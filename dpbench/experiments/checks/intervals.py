@@ -8,7 +8,7 @@ import numpy as np
 
 from dpbench.experiments.checks.check import Bound, Numbers
 from dpbench.records.cell_record import CellRecord
-from dpbench.report.statistics.paired import compare, means
+from dpbench.report.statistics.paired import means, paired_differences
 from dpbench.report.statistics.signed_rank import shift
 
 MIN_REPEATS = 6
@@ -29,10 +29,10 @@ def difference(
     if metric not in first.detail.runs or metric not in other.detail.runs:
         share = timing_ratio(first, other, metric)
         return (Bound(text, share[0] - 1, share[1] - 1, share[2] - 1, 0.0, side, "%"),) if share else ()
-    if (comparison := compare(first, other, metric)) is None:
+    if not (differences := paired_differences(first, other, metric)):
         return ()
     levels = [float(np.median(list(means(row, metric).values()))) for row in (first, other)]
-    value, low, high = shift(comparison.differences, confidence)  # other minus first, so the ends swap with the sign
+    value, low, high = shift(differences, confidence)  # other minus first, so the ends swap with the sign
     medians = f"medians {levels[0]:.3g} against {levels[1]:.3g}"
     return (Bound(text, -value, -high, -low, 0.0, side, metric, abs(levels[1]) or 1.0, medians),)
 

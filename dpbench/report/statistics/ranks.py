@@ -13,7 +13,8 @@ import numpy as np
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.report.formatting import group_by
-from dpbench.report.statistics.paired import LEVEL, groups
+from dpbench.report.statistics.comparable import groups
+from dpbench.report.statistics.paired import LEVEL
 
 MAX_ENUMERATED_ORDERS = 20_000
 """Up to this number of orders of the mechanisms Friedman's test is exact; beyond, χ² is close enough."""
@@ -41,7 +42,7 @@ def ranks(cells: Sequence[CellRecord]) -> Ranking | None:
     """
     blocks = [
         (group[0].params["dataset"], {label(cell): _error_or_infinite(cell) for cell in reversed(group)})
-        for group in groups(cells).values()
+        for group in groups(cells)
     ]
     names = _compared(blocks)
     if len(names) < 2:
