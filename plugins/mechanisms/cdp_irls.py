@@ -35,9 +35,9 @@ class ConcentratedIRLS(Mechanism):
     minimiser of the Huber loss with threshold 1/κ, which is close to that of Σ|y - x'w|.
 
     Guarantee: ρ-zCDP at ρ = ε for replace-one neighbours (``variant=sound``); ε-DP with ``distribution=laplace``. Each step is
-    one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, κ√(2M(M + 1)) in the box of M
-    columns, where a one-hot group counts as one. A weight depends only on its row and on private answers. ``variant=published``
-    is NOT private, and every record says so.
+    one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, 2κ in the corner, κ√(2M(M + 1))
+    in the box of M columns, where a one-hot group counts as one. A weight depends only on its row and on private answers.
+    ``variant=published`` is NOT private, and every record says so.
 
     Public: n and the bounds. The coefficient of the weighted intercept's square is not n, so it gets noise.
 

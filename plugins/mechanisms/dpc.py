@@ -45,8 +45,8 @@ class SensitiveCoefficients(Mechanism):
 
     Proof: let A and B be the L1 changes of the sensitive and of the other coefficients, Δ >= sup (A + B), Δ_n >= sup B (the
     objective without the sensitive columns), and β = 1 - Δ_n/Δ. The privacy loss is (ε_n/Δ)(B + γA) = (ε_n/Δ)((1 - γ) B + γ (A
-    + B)) <= ε_n ((1 - γ)(1 - β) + γ) = ε. The proof needs upper bounds only, so it holds for one-hot groups, the ball, an
-    intercept, and every convention and sensitivity.
+    + B)) <= ε_n ((1 - γ)(1 - β) + γ) = ε. The proof needs upper bounds only, so it holds for one-hot groups, the ball, the
+    corner, an intercept, and every convention and sensitivity.
 
     ``beta_rule=share`` is that β: 1 - ((D-k)² + 2(D-k)) / (D² + 2D) for k of D columns by the published count (linear), and 1 -
     (D-k+1)²/(D+1)² with ``sensitivity=tight``. ``paper`` is valid with the published counts, where the true share is larger. D

@@ -40,13 +40,13 @@ class FunctionalMechanism(Mechanism):
     Reference: Zhang et al. 2012, "Functional mechanism: regression analysis under differential privacy", PVLDB 5(11),
     Algorithm 1; Dandekar et al. 2018, "Differential privacy for regularised linear regression", DEXA.
 
-    Errata: the published Δ is valid but too large: about two times in the box (logistic: three times) and fourteen times in the
-    ball at D = 13. Dandekar et al. call ``repair=none ridge=0`` unstable (section 5.4):
-    if the noisy objective has no minimum, the result of a convex solver is arbitrary. Here such a run gets the least value
-    within ‖w‖ <= ``radius`` and counts in ``health/diverged``. With ``repair=stationary`` it gets the stationary point -½ M⁻¹c
-    instead, as from their closed forms for linear and ridge regression (equations 3 and 5); lasso and elastic net have no closed
-    form, and stay with the least value. They doubt whether making M symmetric, trimming and an inexact
-    solver are free of privacy cost; all three are, as post-processing.
+    Errata: the published Δ is valid but too large: about two times in the box (logistic: three times), at D = 13 fourteen times
+    in the ball and eighteen times in the corner, which is the paper's own scaling (footnote 1). Dandekar et al. call
+    ``repair=none ridge=0`` unstable (section 5.4): if the noisy objective has no minimum, the result of a convex solver is
+    arbitrary. Here such a run gets the least value within ‖w‖ <= ``radius`` and counts in ``health/diverged``. With
+    ``repair=stationary`` it gets the stationary point -½ M⁻¹c instead, as from their closed forms for linear and ridge
+    regression (equations 3 and 5); lasso and elastic net have no closed form, and stay with the least value. They doubt whether
+    making M symmetric, trimming and an inexact solver are free of privacy cost; all three are, as post-processing.
     """
 
     name: ClassVar[str] = "fm"

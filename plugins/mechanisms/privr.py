@@ -52,8 +52,8 @@ class RelevanceAllocation(Mechanism):
     replacing it changes the sum by at most 2 in L1; w⁰ is public by then. Step 4 divides changes by b / (q_j q_l) and b / q_j,
     so it is FM on the features q_j x_j: b = Δ(q) / ((1 - ρ)ε), where Δ(q) is the supremum of the change of the rescaled
     objective. It is (sum q_j + 1)² for linear regression in the box and (sum q_j + 2)²/8 for logistic regression, and also
-    proven for one-hot groups, the ball and an intercept (docs/sensitivities.md). With equal relevance (β = 1) step 4 is ``fm
-    sensitivity=tight`` at (1 - ρ)ε.
+    proven for one-hot groups, the ball, the corner and an intercept (docs/sensitivities.md). With equal relevance (β = 1) step 4
+    is ``fm sensitivity=tight`` at (1 - ρ)ε.
     """
 
     name: ClassVar[str] = "privr"
