@@ -11,7 +11,7 @@ from dpbench.contracts.attack import advantage_cap
 from dpbench.privacy.ledger import merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
-from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED
+from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED, NONZERO, PENALTY
 
 SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
 SUMMARISED = ("utility/", "reference/", "attack/")
@@ -39,6 +39,7 @@ def record_of(
         EPSILON_AUDITED: None if audit is None else audit.epsilon,
         ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if any(name.startswith("attack/") for name in runs) else None,
         **_health(runs, parts),
+        **_model_numbers(runs),
         "time/fit_seconds": next((part.fit_seconds for part in parts if part.fit_seconds is not None), None),
         CELL_SECONDS: math.fsum(part.seconds for part in parts),
     }
@@ -103,6 +104,17 @@ def _by_repeat(table: np.ndarray, repeat: np.ndarray) -> np.ndarray:
     """Return the means over the folds of each repeat, whose runs are adjacent: (metrics, repeats)."""
     starts = np.flatnonzero(np.r_[True, repeat[1:] != repeat[:-1]])
     return np.asarray(np.add.reduceat(table, starts, axis=1) / np.diff(np.r_[starts, len(repeat)]))
+
+
+def _model_numbers(runs: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return how many weights are not zero on average, and which penalties were chosen, where the runs have these columns."""
+    counts, penalties = (runs.get(name, np.empty(0)) for name in (NONZERO, PENALTY))
+    finite = counts[np.isfinite(counts)]
+    numbers = {NONZERO: float(finite.mean())} if finite.size else {}
+    if penalties.size:
+        ends = {f"{PENALTY}_min": float(penalties.min()), f"{PENALTY}_max": float(penalties.max())}
+        numbers |= {PENALTY: float(np.median(penalties)), **ends}
+    return numbers
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:

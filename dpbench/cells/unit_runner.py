@@ -30,6 +30,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.records.names import NONZERO, PENALTY
 from dpbench.registry.lookup import registry
 
 if TYPE_CHECKING:
@@ -87,7 +88,13 @@ class UnitRunner:
             fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
             fit = fitted.fit
             utility = utility_columns(self.metrics, fit, self.block, self.references)
-            columns = {**self.references, **utility, **self.attacked(cell, fitted), "status": fit.status}
+            columns = {
+                **self.references,
+                **utility,
+                **self.attacked(cell, fitted),
+                "status": fit.status,
+                **self.model_numbers(fit),
+            }
             seconds = time.perf_counter() - start
             runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
             curves = {name: values for name, values in columns.items() if values.ndim > 1}
@@ -97,6 +104,17 @@ class UnitRunner:
             return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, audited=audited)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
+
+    def model_numbers(self, fit: Fit) -> dict[str, np.ndarray]:
+        """Return how many weights of each run are not zero, and the λ that was chosen for it, where the model has these."""
+        numbers = {}
+        if self.problem.sparse:
+            finite, weights = finite_weights(fit)
+            penalised = weights[:, int(self.block.geometry.intercept) :]
+            numbers[NONZERO] = where_finite(finite, np.count_nonzero(penalised, axis=1).astype(float))
+        if self.problem.chosen_penalty is not None:
+            numbers[PENALTY] = self.problem.chosen_penalty
+        return numbers
 
     @cached_property
     def references(self) -> dict[str, np.ndarray]:

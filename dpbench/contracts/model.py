@@ -43,6 +43,8 @@ class Problem(ABC):
     loss: ClassVar[Loss | None] = None
     steady_weights: ClassVar[bool] = False
     """Whether one step of iteratively reweighted least squares is already the fit."""
+    chosen_penalty: np.ndarray | None = None
+    """The λ of each run if ``prepare`` chose it on the exact rows, which is a leak: recorded as ``health/penalty``."""
 
     def __init__(self, geometry: Geometry, n: np.ndarray) -> None:
         self.geometry = geometry
@@ -85,6 +87,11 @@ class Problem(ABC):
     def irls_weights(self, residuals: np.ndarray, kappa: float) -> np.ndarray:
         """Return the weight of rows with these residuals y - x'w, from 0 to kappa (Park and Welling 2016, equation 2)."""
         raise ValueError(f"{type(self).__name__} has no weights.")
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the penalty sets weights to zero: then ``health/nonzero`` is recorded."""
+        return False
 
     @property
     def closed_form(self) -> bool:

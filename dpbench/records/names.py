@@ -33,6 +33,8 @@ COLOUR = "mlflow.runColor"
 EPSILON_ACCOUNTED = "privacy/epsilon_accounted"
 EPSILON_AUDITED = "privacy/epsilon_audited"
 ATTACK_CAP = "attack/cap"
+NONZERO = "health/nonzero"
+PENALTY = "health/penalty"
 CELL_SECONDS = "time/cell_seconds"
 
 CONFIG_FILE = "config.yaml"

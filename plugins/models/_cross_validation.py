@@ -16,7 +16,9 @@ from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.quadratic import Quadratic
 
-PENALTIES = np.logspace(-6, 0, 13)
+PenaltyForm = Literal["mean", "sum"]
+"""What λ is relative to: the mean loss, or the summed loss."""
+PENALTIES: dict[PenaltyForm, np.ndarray] = {"mean": np.logspace(-6, 0, 13), "sum": np.logspace(-3, 3, 13)}
 """The values of λ that are compared."""
 MAX_FOLDS = 5
 MAX_PROXIMAL_STEPS = 500
@@ -25,7 +27,9 @@ CHANGE_TOLERANCE = 1e-7
 """Proximal steps stop when no weight changes by more than this."""
 
 
-def chosen_penalty(curator: Curator, penalty: Literal["cv"] | float, alpha: float) -> np.ndarray | float:
+def chosen_penalty(
+    curator: Curator, penalty: Literal["cv"] | float, alpha: float, penalty_on: PenaltyForm = "mean"
+) -> np.ndarray | float:
     """Return λ itself if it is a number, otherwise the λ of each run by cross-validation on the run's own training rows.
 
     The folds depend on the number of rows only and the fits on the run only, so results do not depend on how repeats are grouped
@@ -35,35 +39,37 @@ def chosen_penalty(curator: Curator, penalty: Literal["cv"] | float, alpha: floa
     if penalty != "cv":
         return penalty
     why = "λ is chosen by cross-validation of the non-private fit on each run's training rows"
-    return curator.leak("penalty_by_cv", why, lambda sample: by_cross_validation(sample, alpha))
+    return curator.leak("penalty_by_cv", why, lambda sample: by_cross_validation(sample, alpha, penalty_on))
 
 
-def by_cross_validation(sample: Sample, alpha: float) -> np.ndarray:
+def by_cross_validation(sample: Sample, alpha: float, penalty_on: PenaltyForm) -> np.ndarray:
     """Return the λ with the smallest cross-validated error for each run: (runs,)."""
-    return np.array([PENALTIES[np.argmin(_errors(sample.rows(run), alpha))] for run in range(sample.runs)])
+    values = PENALTIES[penalty_on]
+    return np.array([values[np.argmin(_errors(sample.rows(run), alpha, penalty_on))] for run in range(sample.runs)])
 
 
-def _errors(rows: Rows, alpha: float) -> np.ndarray:
+def _errors(rows: Rows, alpha: float, penalty_on: PenaltyForm) -> np.ndarray:
     """Return the squared error of each λ, summed over all folds."""
     folds = min(MAX_FOLDS, rows.n)
     if folds < 2:
-        return -PENALTIES  # there is nothing to compare: make the largest λ win
+        return -PENALTIES[penalty_on]  # there is nothing to compare: make the largest λ win
     order, starts = _shuffled(rows.n, folds)
     z = rows.z[order]
     parts = np.stack([gram(z[start:stop]) for start, stop in pairwise(starts)])
     train, test = Moments(parts.sum(axis=0) - parts, rows.geometry), Moments(parts, rows.geometry)
-    weights = _fits(train, rows.geometry, alpha)
+    # both forms penalise the summed loss of a fold's training rows
+    scale = train.n if penalty_on == "mean" else np.ones_like(train.n)
+    weights = _fits(train, rows.geometry, alpha, PENALTIES[penalty_on][:, None] * scale)
     quadratic = np.einsum("lfi,fij,lfj->lf", weights, test.xx, weights)
     return np.asarray((test.yy - 2 * np.einsum("lfi,fi->lf", weights, test.xy) + quadratic).sum(axis=1))
 
 
-def _fits(train: Moments, geometry: Geometry, alpha: float) -> np.ndarray:
-    """Return the weights for every λ and fold: (penalties, folds, D)."""
+def _fits(train: Moments, geometry: Geometry, alpha: float, weight: np.ndarray) -> np.ndarray:
+    """Return the weights for every λ and fold (penalties, folds, D), from the weight of the penalty (penalties, folds)."""
     penalised = np.ones(geometry.dimension)
     penalised[: int(geometry.intercept)] = 0.0
-    size = (len(PENALTIES), *train.xy.shape)
+    size = (len(weight), *train.xy.shape)
     matrix = np.broadcast_to(train.xx, (*size, size[-1]))
-    weight = PENALTIES[:, None] * train.n
     smooth = Quadratic(matrix, np.broadcast_to(-2 * train.xy, size)).ridged(alpha * weight, penalised)
     return smooth.minimiser() if alpha == 1 else _proximal(smooth, (1 - alpha) * weight, geometry.intercept)
 

@@ -20,7 +20,8 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._cached_fit import cached_fit
-from ._cross_validation import chosen_penalty
+from ._cross_validation import PenaltyForm, chosen_penalty
+from ._optimality import PenalisedObjective, polished
 from .ridge import PENALISED_CAPABILITIES, PenalisedSquares
 
 Solver = Literal["scs", "clarabel"]
@@ -29,15 +30,21 @@ SOLVER_SETTINGS: dict[Solver, dict[str, Any]] = {
     "scs": {"solver": "SCS", "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000, "acceleration_lookback": 0},
     "clarabel": {"solver": "CLARABEL", "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
 }
-OPTIMALITY_TOLERANCE = 1e-6
-"""The largest violation of the optimality conditions that a solution may have, relative to its largest weight."""
 
 
 class ElasticNetSquares(PenalisedSquares):
     """The sum of squared errors plus n λ (α ‖w‖² + (1 - α) ‖w‖₁). The intercept is not penalised."""
 
-    def __init__(self, geometry: Geometry, n: np.ndarray, penalty: np.ndarray | float, alpha: float, solver: Solver) -> None:
-        super().__init__(geometry, n, penalty)
+    def __init__(
+        self,
+        geometry: Geometry,
+        n: np.ndarray,
+        penalty: np.ndarray | float,
+        alpha: float,
+        solver: Solver,
+        penalty_on: PenaltyForm = "mean",
+    ) -> None:
+        super().__init__(geometry, n, penalty, penalty_on)
         self.alpha = alpha
         self.solver = solver
 
@@ -52,7 +59,11 @@ class ElasticNetSquares(PenalisedSquares):
 
     @property
     def closed_form(self) -> bool:
-        return not self.absolute_weight.any()
+        return not self.sparse
+
+    @property
+    def sparse(self) -> bool:
+        return bool(self.absolute_weight.any())
 
     @cached_fit
     def exact(self, sample: Sample) -> Fit:
@@ -82,10 +93,10 @@ class ElasticNetSquares(PenalisedSquares):
         max_slope, max_curvature = float(np.abs(linear).max()), float(values.max()) or 1.0
         if not max_slope:
             return np.zeros_like(linear)
-        program = _program(len(linear), int(self.geometry.intercept))
         root = np.sqrt(values / max_curvature)[:, None] * vectors.T
-        solution = program.solve(root, linear / max_slope, absolute / max_slope, self.solver)
-        return np.asarray(solution * (max_slope / max_curvature))
+        objective = PenalisedObjective(root, linear / max_slope, absolute / max_slope, self.penalised > 0)
+        solution = _program(len(linear), int(self.geometry.intercept)).solve(objective, self.solver)
+        return np.asarray((solution if np.isnan(solution).any() else polished(solution, objective)) * (max_slope / max_curvature))
 
 
 @dataclass(frozen=True)
@@ -93,27 +104,30 @@ class ElasticNet(Model):
     """Least squares with a squared and an absolute penalty on the weights.
 
     It minimises the mean of (y - x'w)² plus λ (α ‖w‖² + (1 - α) ‖w‖₁); the intercept is not penalised (Dandekar et al. 2018,
-    equation 9). The paper sums the loss and its slides average it; this model follows the slides. α = 1 is ridge, α = 0 lasso.
+    equation 9). α = 1 is ridge, α = 0 lasso. The paper sums the loss and its slides average it: ``penalty_on=mean`` follows the
+    slides, ``sum`` the paper, where λ stands for n times as little.
 
     As in the paper, CVXPY with SCS solves it, from the moments alone: 1 to 2 ms per run after the first. No solution is the
-    starting point of another one, because results would then depend on the order of runs. Each solution is checked against the
-    optimality conditions. A run without a solution has no weights: it counts as diverged, and in ``health/not_finite``.
+    starting point of another one, because results would then depend on the order of runs. The optimality conditions then say
+    which weights are exactly zero, and the others are solved for; ``health/nonzero`` counts them, without the intercept. A run
+    without a solution that satisfies the conditions has no weights: it counts as diverged, and in ``health/not_finite``.
 
     ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on the run's training rows, among 13
-    values between 1e-6 and 1, and uses it for the private fit, as the paper does (section 5.2). No ε pays for this choice, so the
-    record lists it as a leak.
+    values between 1e-6 and 1 (on the sum: 0.001 and 1000), and uses it for the private fit, as the paper does (section 5.2). No ε
+    pays for this choice, so the record lists it as a leak, with what was chosen (``health/penalty``).
     """
 
     name: ClassVar[str] = "elastic_net"
     provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES
 
-    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ relative to the mean loss; cv: cross-validated, which leaks")
+    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, the weight of the penalty; cv: cross-validated, which leaks")
+    penalty_on: PenaltyForm = option("mean", help="what λ is relative to: the mean loss, or the summed loss")
     alpha: float = option(0.5, low=0, high=1, help="share of the squared penalty: 1 is ridge, 0 is lasso")
     solver: Solver = option("scs", help="the cone solver that CVXPY calls")
 
     def prepare(self, curator: Curator) -> Problem:
-        penalty = chosen_penalty(curator, self.penalty, self.alpha)
-        return ElasticNetSquares(curator.geometry, curator.n, penalty, self.alpha, self.solver)
+        penalty = chosen_penalty(curator, self.penalty, self.alpha, self.penalty_on)
+        return ElasticNetSquares(curator.geometry, curator.n, penalty, self.alpha, self.solver, self.penalty_on)
 
 
 class _Program:
@@ -121,7 +135,6 @@ class _Program:
 
     def __init__(self, size: int, first_penalised: int) -> None:
         cvxpy: Any = import_module("cvxpy")  # takes a second to import, so only solving imports it
-        self._first_penalised = first_penalised
         self._root, self._linear = cvxpy.Parameter((size, size)), cvxpy.Parameter(size)
         self._absolute = cvxpy.Parameter(nonneg=True)
         self._weights = cvxpy.Variable(size)
@@ -130,25 +143,19 @@ class _Program:
         self._problem = cvxpy.Problem(cvxpy.Minimize(loss + penalty))
         self._error = cvxpy.SolverError
 
-    def solve(self, root: np.ndarray, linear: np.ndarray, absolute: float, solver: Solver) -> np.ndarray:
-        """Return the minimiser, or NaN if the solver did not find it."""
-        self._root.value, self._linear.value, self._absolute.value = root, linear, absolute
-        no_solution = np.full(len(linear), np.nan)
+    def solve(self, objective: PenalisedObjective, solver: Solver) -> np.ndarray:
+        """Return an approximate minimiser, or NaN if the solver found none."""
+        self._root.value, self._linear.value, self._absolute.value = objective.root, objective.linear, objective.absolute
+        no_solution = np.full(len(objective.linear), np.nan)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # CVXPY warns of inaccurate solutions, which are checked below
+                warnings.simplefilter("ignore")  # CVXPY warns of inaccurate solutions, which the caller checks
                 self._problem.solve(warm_start=False, **SOLVER_SETTINGS[solver])
         except self._error:
             return no_solution
         if self._problem.status not in ("optimal", "optimal_inaccurate"):
             return no_solution
-        solution = np.array(self._weights.value)
-        # a minimiser is a fixed point of the proximal gradient step
-        stepped = solution - 2 * root.T @ (root @ solution) - linear
-        penalised = stepped[self._first_penalised :]
-        penalised[:] = np.sign(penalised) * np.maximum(np.abs(penalised) - absolute, 0)
-        optimal = np.abs(stepped - solution).max() <= OPTIMALITY_TOLERANCE * max(1.0, float(np.abs(solution).max()))
-        return solution if optimal else no_solution
+        return np.array(self._weights.value)
 
 
 @cache

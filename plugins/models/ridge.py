@@ -14,7 +14,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.quadratic import Quadratic
 
-from ._cross_validation import chosen_penalty
+from ._cross_validation import PenaltyForm, chosen_penalty
 from .linear import LeastSquares
 
 PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "gradient", "weighted", "likelihood"})
@@ -24,9 +24,12 @@ PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "gradie
 class PenalisedSquares(LeastSquares):
     """The sum of squared errors plus n λ ‖w‖², with one λ for all runs or one per run. The intercept is not penalised."""
 
-    def __init__(self, geometry: Geometry, n: np.ndarray, penalty: np.ndarray | float) -> None:
+    def __init__(self, geometry: Geometry, n: np.ndarray, penalty: np.ndarray | float, penalty_on: PenaltyForm = "mean") -> None:
         super().__init__(geometry, n)
-        self.penalty = np.broadcast_to(np.asarray(penalty, dtype=float), n.shape)
+        weight = np.broadcast_to(np.asarray(penalty, dtype=float), n.shape)
+        self.penalty = weight / n if penalty_on == "sum" else weight
+        """λ relative to the mean loss. n is public, so both forms leave the sensitivity alone."""
+        self.chosen_penalty = weight if isinstance(penalty, np.ndarray) else None
 
     @property
     def penalised(self) -> np.ndarray:
@@ -43,6 +46,7 @@ class PenalisedSquares(LeastSquares):
     def for_run(self, run: int) -> Self:
         single = super().for_run(run)
         single.penalty = self.penalty[run : run + 1]
+        single.chosen_penalty = None if self.chosen_penalty is None else self.chosen_penalty[run : run + 1]
         return single
 
     def regularised(self, quadratic: Quadratic) -> Quadratic:
@@ -55,20 +59,23 @@ class Ridge(Model):
     """Least squares with a squared penalty on the weights.
 
     It minimises the mean of (y - x'w)² plus λ ‖w‖²; the intercept is not penalised (Dandekar et al. 2018, equation 4). The paper
-    sums the loss and its slides average it; this model follows the slides.
+    sums the loss and its slides average it: ``penalty_on=mean`` follows the slides, ``sum`` the paper, where λ stands for n times
+    as little.
 
     ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on the run's training rows, among 13
-    values between 1e-6 and 1, and uses it for the private fit, as the paper does (section 5.2). No ε pays for this choice, so the
-    record lists it as a leak.
+    values between 1e-6 and 1 (on the sum: 0.001 and 1000), and uses it for the private fit, as the paper does (section 5.2). No ε
+    pays for this choice, so the record lists it as a leak, with what was chosen (``health/penalty``).
     """
 
     name: ClassVar[str] = "ridge"
     provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES
 
-    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ relative to the mean loss; cv: cross-validated, which leaks")
+    penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, the weight of the penalty; cv: cross-validated, which leaks")
+    penalty_on: PenaltyForm = option("mean", help="what λ is relative to: the mean loss, or the summed loss")
 
     def prepare(self, curator: Curator) -> Problem:
-        return PenalisedSquares(curator.geometry, curator.n, chosen_penalty(curator, self.penalty, alpha=1.0))
+        penalty = chosen_penalty(curator, self.penalty, 1.0, self.penalty_on)
+        return PenalisedSquares(curator.geometry, curator.n, penalty, self.penalty_on)
 
 
 @hookimpl

@@ -202,6 +202,18 @@ def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: C
     assert np.isnan(found.detail.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
 
 
+def test_weights_that_are_not_zero_are_averaged_and_chosen_penalties_have_a_median_and_a_range(
+    cell: Cell, part: Callable[..., BlockResult]
+) -> None:
+    parts = [part(cell.key, repeat, [1.0, 2.0]) for repeat in (0, 1)]
+    for block, counts, penalties in zip(parts, ([3.0, np.nan], [4.0, 8.0]), ([1e-3, 1e-2], [1e-2, 1.0]), strict=True):
+        block.runs.update({"health/nonzero": np.array(counts), "health/penalty": np.array(penalties)})
+    metrics = record(cell, *parts).metrics
+    assert metrics["health/nonzero"] == 5.0, "a run without weights does not count"
+    assert metrics["health/penalty"] == 1e-2
+    assert (metrics["health/penalty_min"], metrics["health/penalty_max"]) == (1e-3, 1.0)
+
+
 def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Callable[..., BlockResult]) -> None:
     parts = [part(cell.key, repeat, [np.nan, np.inf], status=["diverged", "diverged"]) for repeat in (0, 1)]
     found = record(cell, *parts)

@@ -100,6 +100,18 @@ def test_a_run_without_weights_is_not_attacked_but_its_controls_stand() -> None:
     assert np.isfinite(result.runs["attack/control/imputation/accuracy_train"]).all()
 
 
+@pytest.mark.parametrize("model", ["linear", "ridge", "lasso"])
+def test_a_model_with_zeros_has_them_counted_and_a_chosen_penalty_is_recorded(model: str) -> None:
+    penalty = ("model.penalty=cv",) if model != "linear" else ()
+    ((_, result),) = run(plan(grid_points([*GRID, f"model={model}", *penalty, "mechanism=no_privacy", "epsilon=1"]))).items()
+    assert ("health/nonzero" in result.runs) == (model == "lasso")
+    assert ("health/penalty" in result.runs) == (model != "linear")
+    if model == "lasso":
+        weights = result.runs["weights"][:, 1:]  # without the intercept
+        assert result.runs["health/nonzero"].tolist() == (weights != 0).sum(axis=1).tolist()
+        assert result.runs["health/nonzero"].min() < weights.shape[1]
+
+
 def test_a_record_holds_the_attack_with_bounds_and_one_cap() -> None:
     sweep_plan = plan(grid_points(["mechanism=fm,no_privacy", "epsilon=0.8", "attack=none,model_inversion", *GRID]))
     cells = {planned.cell.key: planned.cell for planned in sweep_plan.to_run if planned.cell is not None}

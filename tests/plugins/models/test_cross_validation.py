@@ -43,9 +43,35 @@ def test_the_choice_is_a_named_leak_that_costs_no_epsilon(name, drawn, make, cur
     assert [leak.what for leak in curator.ledger.leaks] == ["penalty_by_cv"]
     assert not curator.ledger.entries
     assert np.isclose(problem.penalty[:, None], PENALTIES).any(axis=1).all()
+    np.testing.assert_array_equal(problem.chosen_penalty, problem.penalty)
     fixed = curate(rows)
-    make("model", name, penalty=0.1).prepare(fixed)
+    assert make("model", name, penalty=0.1).prepare(fixed).chosen_penalty is None
     assert not fixed.ledger.leaks
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_penalty_on_the_sum_is_n_times_as_small_on_the_mean(name, drawn, make, curate) -> None:
+    rows = drawn(60, 4, 0.3)
+    on_sum = make("model", name, penalty=3.0, penalty_on="sum").prepare(curate(rows))
+    on_mean = make("model", name, penalty=3.0 / 60).prepare(curate(rows))
+    np.testing.assert_allclose(on_sum.exact(WholeSample(rows)).weights, on_mean.exact(WholeSample(rows)).weights, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_on_the_sum_the_choice_is_among_values_for_the_sum_and_keeps_its_unit(name, drawn, make, curate) -> None:
+    """A penalty on the sum means less for all rows than for the rows of four folds; it is not rescaled between them."""
+    rows = drawn(60, 12, 0.3)
+    order, starts = stream("cross-validation", 60).permutation(60), np.linspace(0, 60, 6).astype(int)
+    values = 10.0 ** np.arange(-3, 3.1, 0.5)
+    errors = np.zeros(len(values))
+    for start, stop in pairwise(starts):
+        test, train = rows.take(order[start:stop]), rows.take(np.delete(order, np.s_[start:stop]))
+        for index, value in enumerate(values):
+            problem = make("model", name, penalty=float(value), penalty_on="sum").prepare(curate(train))
+            errors[index] += ((test.y - test.x @ problem.exact(WholeSample(train)).weights[0]) ** 2).sum()
+    problem = make("model", name, penalty="cv", penalty_on="sum").prepare(curate(rows))
+    np.testing.assert_allclose(problem.chosen_penalty, values[np.argmin(errors)])
+    np.testing.assert_allclose(problem.penalty, values[np.argmin(errors)] / 60)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -33,7 +33,8 @@ def oracle(rows: Rows, penalty: float, alpha: float) -> np.ndarray:
 def test_the_exact_fit_is_scikit_learn_s(penalty, alpha, solver, rows, make, curate) -> None:
     model = make("model", "elastic_net", penalty=penalty, alpha=alpha, solver=solver)
     weights = model.prepare(curate(rows)).exact(WholeSample(rows)).weights[0]
-    np.testing.assert_allclose(weights, oracle(rows, penalty, alpha), atol=1e-4)
+    np.testing.assert_array_equal(weights == 0, oracle(rows, penalty, alpha) == 0)
+    np.testing.assert_allclose(weights, oracle(rows, penalty, alpha), atol=1e-8)
 
 
 @pytest.mark.parametrize(("alpha", "other"), [(0.0, "lasso"), (1.0, "ridge")])
@@ -51,6 +52,12 @@ def test_a_penalty_of_zero_is_the_linear_model_to_the_bit(alpha, rows, make, cur
     linear = make("model", "linear").prepare(curate(rows))
     net = make("model", "elastic_net", penalty=0.0, alpha=alpha).prepare(curate(rows))
     np.testing.assert_array_equal(net.exact(WholeSample(rows)).weights, linear.exact(WholeSample(rows)).weights)
+
+
+def test_only_an_absolute_penalty_sets_weights_to_zero_and_has_no_closed_form(rows, make, curate) -> None:
+    problems = {alpha: make("model", "elastic_net", alpha=alpha).prepare(curate(rows)) for alpha in (0.0, 0.5, 1.0)}
+    assert {alpha: problem.sparse for alpha, problem in problems.items()} == {0.0: True, 0.5: True, 1.0: False}
+    assert {alpha: problem.closed_form for alpha, problem in problems.items()} == {0.0: False, 0.5: False, 1.0: True}
 
 
 def test_weighted_rows_count_as_often_as_their_weight(rows, make, curate) -> None:
