@@ -10,6 +10,7 @@ import numpy as np
 
 from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.blocks import Block
+from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.records.metric_info import MetricInfo
 
@@ -51,7 +52,7 @@ class Attack(ModelUser):
 
     Optional
         ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: any other reason not to attack a
-        model.
+        model; ``remarks(geometry)``: what a reader must know about the attack on such a table.
 
     Use the names of the other attacks where they fit: ``accuracy_train`` and ``accuracy_test`` for guesses about rows that
     trained and rows that did not, ``gap`` for their difference, ``balanced_accuracy``, ``auc``, ``advantage`` over guessing
@@ -65,6 +66,10 @@ class Attack(ModelUser):
     """What is to be known of the metrics that ``run`` returns, by name. Tables show those with ``headline``."""
     attacks_nothing: ClassVar[bool] = False
     """True for the placeholder that runs no attack: reports do not name it."""
+
+    def remarks(self, geometry: Geometry) -> tuple[str, ...]:
+        """Return what a reader of the results must know about the attack on such a table, in sentences: they are recorded."""
+        return ()
 
     @abstractmethod
     def run(self, target: AttackTarget) -> dict[str, np.ndarray]:

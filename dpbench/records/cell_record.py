@@ -83,6 +83,11 @@ class CellRecord:
         return self.tags.get(names.SYNTHETIC) == "true"
 
     @property
+    def remarks(self) -> str:
+        """What a reader must know about the attack on this table, in sentences."""
+        return self.tags.get(names.REMARKS, "")
+
+    @property
     def simulated(self) -> bool:
         """Whether the noise was drawn from a seed."""
         return self.tags.get(names.NOISE) == "simulation"

@@ -19,6 +19,8 @@ class Provenance:
     """The machine and its BLAS kernels: with the same NumPy on the same CPU, the same command gives the same bits."""
     sensitivity: str = ""
     """The rule of the mechanism's bounds, or an empty text."""
+    remarks: str = ""
+    """What a reader must know about the attack on this table, in sentences, or an empty text."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.CPU: provenance.cpu,
         names.PLUGIN_VERSION: provenance.plugin_version,
         names.SENSITIVITY: provenance.sensitivity,
+        names.REMARKS: provenance.remarks or None,
         names.NOISE: standing.noise,
         names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),

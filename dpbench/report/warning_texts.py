@@ -43,12 +43,13 @@ def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:
 
 
 def health_sentences(cells: Sequence[CellRecord]) -> list[str]:
-    """Return a sentence for each mechanism with runs without weights, and for each table with many clipped targets."""
+    """Return a sentence for each mechanism with runs without weights, for each table with many clipped targets, and remarks."""
     missing = _largest(cells, "mechanism", "health/not_finite", 0.0)
     clipped = _largest(cells, "dataset", "health/target_clipped", MIN_CLIPPED_SHARE)
     return [
         *(f"{mechanism}: up to {share:.0%} of the runs of a cell {NO_WEIGHTS}." for mechanism, share in missing.items()),
         *(f"{dataset}: {share:.0%} of the targets {CLIPPED}." for dataset, share in clipped.items()),
+        *dict.fromkeys(f"{cell.params['dataset']}: {cell.remarks}" for cell in cells if cell.done and cell.remarks),
     ]
 
 

@@ -153,12 +153,12 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
 def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedCell:
     mechanism, model, dataset, attack = (point.components[kind] for kind in ("mechanism", "model", "dataset", "attack"))
     if isinstance(table, Inapplicable):
-        reason, dropped = str(table), 0
+        reason, dropped, remarks = str(table), 0, ""
     else:
         reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
-        dropped = table.dropped
+        dropped, remarks = table.dropped, "" if reason else " ".join(attack.remarks(table.geometry))
     plugin = registry().version_of(type(mechanism))
-    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), sensitivity=point.sensitivity)
+    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks)
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -21,12 +22,15 @@ from ._attribute import Attribute
 from ._guess_metrics import METRICS, guess_metrics, likeliest, stack_runs
 from ._imputation import discriminant
 from ._likelihoods import LIKELIHOODS, Kind
+from ._unknown import Unknown
 
 Posterior = Callable[[Rows], np.ndarray]
 """From rows to log posteriors of the candidates, (rows, candidates). It does not use the rows' own values of the attribute."""
 Learner = Callable[[int, Rows, np.ndarray], Posterior]
 """From a run, its training rows and the positions of the attacked ones to a posterior."""
 
+MAX_UNKNOWN = 4096
+"""The most combinations of values of the unknown attributes: each is tried for each row and each value of the guessed one."""
 CONTROLS = ("majority", "imputation", "without_sensitive")
 
 
@@ -53,6 +57,11 @@ class ModelInversion(Attack):
     run's training rows (Fang et al., V-E) and of its test rows (Wang et al.). auc, balanced_accuracy and advantage (accuracy
     minus that of guessing the commonest value) refer to the training rows.
 
+    ``unknown`` names attributes that the adversary does not know either: they are summed out, v̂ = argmax Σ_u p(v, u) π(y, f(x
+    with v and u)), and imputation does not use them. Fredrikson et al. weigh by the product of the marginals, which is the same
+    for independent attributes. p(v, u) is the share of training rows, because the columns of one attribute exclude each other: by
+    the product, a person would be single and married at once.
+
     **What it shows.** It shows that the model relates the attribute to the target, for rows that never trained as well. An
     accuracy above the prior is no breach of differential privacy, and noise lowers it only by making the model worse. What ε
     limits is ``gap``, accuracy_train minus accuracy_test, by ``cap``. Three controls, which the papers leave out, show this:
@@ -70,6 +79,9 @@ class ModelInversion(Attack):
     metrics = (*METRICS, *(of_control(control, info) for control in CONTROLS for info in METRICS))
 
     sensitive: str = option("", names_attributes=True, help="the attribute; empty: the first that the dataset declares sensitive")
+    unknown: tuple[str, ...] = option(
+        (), names_attributes=True, help="further attributes that the attacker does not know, such as is_single"
+    )
     likelihood: Literal["auto", "hard", "soft"] = option("auto", help="π for two classes; auto: hard, as in the papers")
     prior: Literal["training", "uniform"] = option(
         "training", help="p: the training marginal, or equal for all values that occur"
@@ -80,7 +92,28 @@ class ModelInversion(Attack):
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         if self.likelihood == "hard" and model.target != "binary":
             return "the hard likelihood counts predicted classes, and the target is real (likelihood=soft)"
-        return lacks_sensitive(self.named, geometry, "attack.sensitive=…")
+        if reason := lacks_sensitive(self.named, geometry, "attack.sensitive=…"):
+            return reason
+        if self.unknown and (reason := lacks_sensitive(self.unknown, geometry, "attack.unknown=[…]")):
+            return reason
+        if self.guessed(geometry) in self.unknown:
+            return f"the attribute {self.guessed(geometry)!r} is guessed, so attack.unknown cannot name it"
+        combinations = math.prod(Attribute.of(name, geometry, self.bins).size for name in self.unknown)
+        if combinations > MAX_UNKNOWN:
+            return f"the attributes of attack.unknown have {combinations:,} combinations of values, more than {MAX_UNKNOWN:,}"
+        return None
+
+    def remarks(self, geometry: Geometry) -> tuple[str, ...]:
+        attributes = (Attribute.of(name, geometry, self.bins) for name in (self.guessed(geometry), *self.unknown))
+        binned = [attribute.name for attribute in attributes if not attribute.declared]
+        if not binned:
+            return ()
+        text = f"{self.name} treats {' and '.join(binned)} as {self.bins} equal bins and takes the middle of a bin for its value"
+        return (f"{text}, which may never occur. Declare a column with few values by them: kind: integer, or levels.",)
+
+    def guessed(self, geometry: Geometry) -> str:
+        """Return the attribute that is guessed: the one that the option names, or the dataset's first sensitive one."""
+        return (*self.named, *geometry.sensitive)[0]
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -100,9 +133,11 @@ class _Inversion:
         self.options = attack
         self.target = target
         geometry = target.problem.geometry
-        self.attribute = Attribute.of((attack.named or geometry.sensitive)[0], geometry, attack.bins)
-        # the other features and the target, as columns of Rows.z
-        self.others = np.setdiff1d(np.arange(1, geometry.features + 2), 1 + self.attribute.features)
+        self.attribute = Attribute.of(attack.guessed(geometry), geometry, attack.bins)
+        self.unknown = Unknown([Attribute.of(name, geometry, attack.bins) for name in attack.unknown])
+        # the features that the attacker knows, and the target, as columns of Rows.z
+        hidden = np.concatenate([self.attribute.features, self.unknown.features])
+        self.others = np.setdiff1d(np.arange(1, geometry.features + 2), 1 + hidden)
 
     def metrics(self, learn: Learner) -> dict[str, np.ndarray]:
         """Return the metrics of each run when the attacker uses the learned posteriors."""
@@ -126,13 +161,21 @@ class _Inversion:
 
         def learn(run: int, train: Rows, positions: np.ndarray) -> Posterior:
             vector = weights[run]
-            coefficients = vector[attribute.features + problem.geometry.intercept]
+            weight = vector[problem.geometry.intercept :]  # of the features
             likelihood = LIKELIHOODS[kind](problem, train.y, train.x @ vector)
             log_prior = self._log_prior(train, self.options.prior)
+            values = attribute.values @ weight[attribute.features]
+            combinations = self.unknown.combinations(train, attribute.candidates(train), attribute.size)
 
             def posterior(rows: Rows) -> np.ndarray:
-                others = rows.x @ vector - rows.z[:, 1 + attribute.features] @ coefficients
-                fit = likelihood(rows.y, others[:, None] + attribute.values @ coefficients)
+                known = rows.x @ vector - rows.z[:, 1 + attribute.features] @ weight[attribute.features]
+                if not combinations:
+                    fit = likelihood(rows.y, known[:, None] + values)
+                else:
+                    hidden = self.unknown.features
+                    known -= rows.z[:, 1 + hidden] @ weight[hidden]
+                    sums = ((known[:, None] + values + part @ weight[hidden], share) for part, share in combinations)
+                    fit = np.logaddexp.reduce([likelihood(rows.y, linear) + share for linear, share in sums])
                 # subtract the largest first: if all likelihoods are equal, the result is the prior to the last bit
                 return np.asarray(fit - fit.max(axis=1, keepdims=True) + log_prior)
 

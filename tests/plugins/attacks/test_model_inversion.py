@@ -193,6 +193,73 @@ def test_it_is_the_likeliest_value_put_into_the_row(
     assert expected > prior.max() + 0.03, "and the attack is better than the prior here"
 
 
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_an_unknown_attribute_is_summed_out(model: str, make: Any, aim: Aim, people: Any) -> None:
+    """Against the definition: every level and every count written into every row, weighted by how often both occur together."""
+    rows = scale(people("level", noise=0.3), "box", True, make("model", model).target)
+    target = aim(rows, model)
+    (weights,), train = target.weights, target.train.rows(0)
+    levels, level = np.unique(train.z[:, 2:5], axis=0, return_inverse=True)
+    counts, count = np.unique(train.z[:, 5], return_inverse=True)
+    level = np.asarray(level).ravel()
+    spread = float(np.mean((train.y - np.clip(target.problem.predict(train.x, weights), -1, 1)) ** 2))
+    weight = np.zeros((len(levels), train.n))
+    for index, value in enumerate(levels):
+        for position, number in enumerate(counts):
+            z = train.z.copy()
+            z[:, 2:5], z[:, 5] = value, number
+            together = np.mean((level == index) & (count == position))
+            predicted = target.problem.predict(Rows(z, train.geometry).x, weights)
+            if model == "linear":
+                weight[index] += together * np.exp(-((train.y - np.clip(predicted, -1, 1)) ** 2) / (2 * spread))
+            else:
+                weight[index] += together * np.where(train.y > 0.5, predicted, 1 - predicted)
+    expected = np.mean(np.argmax(weight, axis=0) == level)
+    attack = make("attack", "model_inversion", share=1, likelihood="soft", unknown=("count",))
+    metrics = attack.run(target)
+    assert metrics["accuracy_train"] == pytest.approx(expected, abs=1.5 / train.n), "except for one tie that rounding decides"
+    known = make("attack", "model_inversion", share=1, likelihood="soft").run(target)
+    assert metrics["control/imputation/accuracy_train"] < known["control/imputation/accuracy_train"]
+
+
+def test_an_unknown_attribute_without_a_weight_changes_nothing(make: Any, aim: Aim, people: Any) -> None:
+    rows = scale(people("level", noise=0.3), "box", True, "real")
+    weights = aim(rows, "linear").weights[0].copy()
+    weights[5] = 0
+    target = aim(rows, "linear", weights)
+    metrics, known = (make("attack", "model_inversion", unknown=names).run(target) for names in (("count",), ()))
+    for name in ("accuracy_train", "accuracy_test", "balanced_accuracy"):
+        np.testing.assert_array_equal(metrics[name], known[name])
+
+
+def test_a_column_of_a_user_that_is_declared_by_its_values_is_not_binned(make: Any, aim: Aim) -> None:
+    """The middles of bins are never observed: the model is asked about people who do not exist."""
+    generator = np.random.default_rng(5)
+    flag = generator.integers(2, size=400).astype(float)
+    response = np.clip(0.25 + 0.4 * flag + 0.1 * generator.standard_normal(400), 0, 1)
+    attack = make("attack", "model_inversion", share=1)
+    remarks = {}
+    for kind in ("continuous", "integer"):
+        columns = (Column("flag", 0, 1, kind=kind),)
+        table = Table(columns, Column("y", 0, 1), flag[:, None], response, sensitive=("flag",))
+        target = aim(scale(table, "box", True, "real"), "linear")
+        remarks[kind] = attack.remarks(target.problem.geometry)
+    assert remarks["integer"] == ()
+    assert "treats flag as 16 equal bins" in remarks["continuous"][0]
+
+
+def test_what_is_guessed_in_bins_is_recorded_and_said() -> None:
+    from dpbench.report.warning_texts import health_sentences
+    from dpbench.sweeps.execution import run_unrecorded
+
+    request = ["attack=model_inversion", "attack.sensitive=is_married,age", "mechanism=no_privacy", *SMALL]
+    points = grid_points(request)
+    married, age = run_unrecorded(plan(points), points[0].config)
+    assert married.remarks == ""
+    assert age.tags["dpbench.remarks"].startswith("model_inversion treats age as 16 equal bins")
+    assert any("treats age as 16 equal bins" in sentence for sentence in health_sentences([married, age]))
+
+
 def test_shuffled_labels_give_no_advantage(make: Any, aim: Aim, people: Any) -> None:
     """t over 20 tables, each with its own rows: |t| > 4 happens once in 1,300 times. Unshuffled it is above 10."""
 
@@ -289,6 +356,18 @@ def test_leaving_the_attribute_out_leaves_the_prior() -> None:
             ("dataset=census", "attack.sensitive=maried"),
             "The attack model_inversion does not run on linear: the table has no attribute named 'maried'. "
             "Did you mean is_married? Known: age, automobiles, children,",
+        ),
+        (
+            ("dataset=census", "attack.unknown=[is_singel]"),
+            "the table has no attribute named 'is_singel'. Did you mean is_",
+        ),
+        (
+            ("dataset=census", "attack.sensitive=is_married", "attack.unknown=[is_married]"),
+            "the attribute 'is_married' is guessed, so attack.unknown cannot name it",
+        ),
+        (
+            ("dataset=census", "attack.sensitive=is_married", "attack.unknown=[age,hours_per_week,children]", "attack.bins=64"),
+            "combinations of values, more than 4,096",
         ),
         (("dataset=census", "attack.likelihood=hard"), "the hard likelihood counts predicted classes, and the target is real"),
     ],
