@@ -10,6 +10,7 @@ from dpbench.base.errors import Refused, Unfinished
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.html_page import page
+from dpbench.report.latex_table import latex
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import all_cells, tables_of
 
@@ -29,7 +30,7 @@ def write_report(summary: SweepSummary, folder: Path) -> str | None:
     for table in (all_cells(summary.cells), *tables):
         (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
     for table in tables:
-        (folder / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
+        (folder / f"{table.name}.tex").write_text(latex(table), encoding="utf-8")
     (folder / REPORT_FILE).write_text(page(summary, tables, figures, folder), encoding="utf-8")
     return f"{figures[0].name}.png" if figures else None
 

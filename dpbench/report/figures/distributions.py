@@ -173,9 +173,9 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
         for cell in cells:
             curve, text = cell.detail.curves[names[id(cell)]], data.curve_name(cell)
             look = data.styles[text]
-            axes.plot(curve["x"], curve[middle], color=look.colour, linestyle=look.line, linewidth=1.5)
+            axes.plot(curve["x"], curve[middle], color=look.colour, linestyle=look.line)
             every = max(1, len(curve["x"]) // 8)
-            marks = {"markersize": 4.5, "linestyle": "", **look.marks(hollow=not cell.ranked)}
+            marks = {"linestyle": "", **look.marks(hollow=not cell.ranked)}
             axes.plot(curve["x"][every // 2 :: every], curve[middle][every // 2 :: every], **marks)
             if data.spec.band == "quantiles" and "p20" in curve:
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -171,16 +172,17 @@ def _draw_curve(
     axes, points = content.axes, [point for point in curve if point.x is not None]
     if not points:
         level = float(np.median([point.y for point in curve]))
-        axes.axhline(level, color=look.colour, linestyle=look.line, linewidth=1.3)
+        axes.axhline(level, color=look.colour, linestyle=look.line)
         return
     x = [at[point.x] for point in points]
     y, low, high = ([getattr(point, name) for point in points] for name in ("y", "low", "high"))
     if content.panel.excess:  # a logarithmic axis has no place for the others
         y = [value if value > 0 else math.nan for value in y]
     if joined:
-        axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3)
+        axes.plot(x, y, color=look.colour, linestyle=look.line, zorder=3)
     # hollow marks are larger and below, so that they show as a rim around filled ones
-    for ranked, size, order in ((True, 5.0, 4.5), (False, 6.5, 4.0)):
+    full_size = float(rcParams["lines.markersize"])
+    for ranked, size, order in ((True, full_size, 4.5), (False, 1.3 * full_size, 4.0)):
         members = [index for index, point in enumerate(points) if point.cell.ranked is ranked]
         if members:
             marks = {"linestyle": "", "markersize": size, "zorder": order, **look.marks(hollow=not ranked)}
@@ -230,7 +232,7 @@ def _scale_x(data: FigureData, axes: Axes, panel: Panel, at: Mapping[Position, f
         return
     scale(axes, "x", x, log="x" in data.spec.log)
     if "/" not in panel.x and len(x) <= MAX_NAMED_VALUES:
-        ticks(axes, "x", x)
+        ticks(axes, "x", x, [position_text(value) for value, _ in names])
 
 
 def position_text(value: Position) -> str:

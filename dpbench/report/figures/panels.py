@@ -27,7 +27,7 @@ MAX_CURVES = 21
 MIN_COINCIDENCE = 0.02
 """A point closer to the non-private fit than this share of the axis coincides with it …"""
 MIN_COINCIDENT_SHARE = 0.5
-"""… and if at least this share of a panel's private points do, panels of the excess are added."""
+"""… and if at least this share of a private curve's points do, panels of the excess are added."""
 ROUNDING = 1e-12
 """A smaller difference from the non-private fit is rounding."""
 EXCESS_PREFIX = f"utility/{EXCESS}"
@@ -179,23 +179,23 @@ class FigureData:
             errors = row[0].metric.startswith("utility/") and self.spec.statistic != "variance"
             if errors and (any(map(self._coincides, row)) if self.spec.excess is None else self.spec.excess):
                 wanted += filter(None, map(self._excess, row))
-        return wanted
+        fits = self.page.max_rows is None or len(in_rows(wanted, self.page)) <= self.page.max_rows
+        return wanted if fits else list(panels)
 
     def _coincides(self, panel: Panel) -> bool:
-        """Return whether most private points cannot be told from the non-private fit."""
+        """Return whether a private curve can hardly be told from the non-private fit."""
         level = f"reference/no_privacy/{panel.metric.removeprefix('utility/')}"
-        private = [cell for cell in panel.cells if cell.private]
-        pairs = [(self.value(cell, panel.metric), self.value(cell, level)) for cell in private]
-        known = [(value, fit) for value, fit in pairs if value is not None and fit is not None]
-        if not known:
-            return False
         points = self.points(panel.cells, panel)
         levels = [level for values in self.references(panel).values() for level in values.values()]
         ends = [end for point in points for end in (point.low, point.high)]
         axes = Figure().subplots()
         scale(axes, "y", [point.y for point in points], ends=ends, levels=levels, log="y" in self.spec.log)
-        heights = [tuple(inside(axes, 0.5, number)[1] for number in pair) for pair in known]
-        return sum(abs(one - other) < MIN_COINCIDENCE for one, other in heights) >= MIN_COINCIDENT_SHARE * len(heights)
+        for curve in self.curves([cell for cell in panel.cells if cell.private]).values():
+            pairs = [(point.y, self.value(point.cell, level)) for point in self.points(curve, panel)]
+            known = [[inside(axes, 0.5, height)[1] for height in (y, fit)] for y, fit in pairs if fit is not None]
+            if sum(abs(y - fit) < MIN_COINCIDENCE for y, fit in known) >= max(1, MIN_COINCIDENT_SHARE * len(known)):
+                return True
+        return False
 
     def _excess(self, panel: Panel) -> Panel | None:
         """Return the panel of the excess, without the curves that are the non-private fit itself; None if nothing is above it."""
@@ -247,7 +247,7 @@ class FigureData:
 def in_rows(panels: Sequence[Panel], page: PageFormat) -> list[list[Panel]]:
     """Return the panels row by row: those of a row share their scale."""
     groups = list(group_by(panels, lambda panel: panel.row).values())
-    columns = page.columns(max(map(len, groups)))
+    columns = page.columns(max(map(len, groups), default=1))
     return [group[start : start + columns] for group in groups for start in range(0, len(group), columns)]
 
 

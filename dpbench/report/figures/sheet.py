@@ -31,6 +31,8 @@ class PageFormat:
     """The width of the whole figure; without one, the figure is as wide as its panels."""
     height: float = 1.0
     """The height of panels, as a multiple of what a figure asks for."""
+    max_rows: int | None = None
+    """More rows of panels than this do not fit a page: then the excess has no panels."""
     title: bool = True
     """Whether the title is drawn into the figure."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -44,11 +46,12 @@ class PageFormat:
 WIDE = PageFormat("", ("png", "pdf"), left=0.86, right=0.14, above=0.3, below=0.5)
 """A figure of the report: as wide as its panels need."""
 COLUMN = PageFormat(
-    "_column", ("pdf",), left=0.64, right=0.1, above=0.24, below=0.42, width=3.3, height=0.68, title=False,
+    "_column", ("pdf",), left=0.64, right=0.1, above=0.24, below=0.42, width=3.3, height=0.56, max_rows=4, title=False,
     settings={
         "font.size": 7, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7,
         "legend.fontsize": 7, "axes.linewidth": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "axes.labelpad": 2.0,
-        "legend.handlelength": 2.3, "legend.columnspacing": 0.8, "legend.handletextpad": 0.4,
+        "legend.handlelength": 2.8, "lines.linewidth": 1.0, "lines.markersize": 3.6,
+        "legend.columnspacing": 0.8, "legend.handletextpad": 0.4,
     },
 )  # fmt: skip
 """The same figure for a column of a paper, which has the title in its own caption."""
@@ -134,9 +137,9 @@ class Sheet:
         size = letter / 0.066  # against the font of the wide format
         above = page.above + 0.15 * size * max(axes.get_title().count("\n") for axes in figure.axes)
         labels = [str(handle.get_label()) for handle in handles]
-        per_line = max(1, int((width - 0.2) / (max(map(len, labels), default=1) * letter + 0.54 * size)))
+        per_line = max(1, int((width - 0.2) / (max(map(len, labels), default=1) * letter + 0.6 * size)))
         lines = -(-len(labels) // per_line)
-        below = (0.165 * lines + 0.14) * size if labels else 0.0
+        below = (0.152 * lines + 0.12) * size if labels else 0.0
         titles, feet = textwrap.wrap(title, int(width / 0.088)), textwrap.wrap(foot, int(width / (0.0575 * size)))
         head, tail = (0.19 * len(titles) + 0.08) * page.title, (0.14 * len(feet) + 0.08) * size
         self._place(height, above, head, tail + below)

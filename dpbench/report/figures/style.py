@@ -15,7 +15,7 @@ from dpbench.records.mechanism_style import MARKS, mechanism_style, pick
 
 Fill = Literal["full", "left", "bottom", "right"]
 
-LINES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (4, 1.5, 1, 1.5)), (0, (2, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)))
+LINES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1.2, 1, 1.2)), (0, (4, 1, 1, 1, 1, 1)))
 FILLS: tuple[Fill, ...] = ("full", "left", "bottom", "right")
 """Which half of a mark is filled. The number of fills and that of lines have no common factor, so pairs repeat late."""
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "||||", "----", "++++")
@@ -43,9 +43,9 @@ class CurveStyle:
     fill: Fill = "full"
 
     def marks(self, *, hollow: bool) -> dict[str, Any]:
-        """Return how a mark is drawn: hollow if its cell is not ranked, else filled, in part if an option says so."""
-        face, fill = ("white", "full") if hollow else (self.colour, self.fill)
-        look = {"marker": self.mark, "markerfacecolor": face, "markerfacecoloralt": "white", "fillstyle": fill}
+        """Return how a mark is drawn: hollow if its cell is not ranked, else filled; an option changes one half."""
+        face, half = ("white", _tint(self.colour)) if hollow else (self.colour, "white")
+        look = {"marker": self.mark, "markerfacecolor": face, "markerfacecoloralt": half, "fillstyle": self.fill}
         return {"color": self.colour, "markeredgewidth": 0.9, **look}
 
     def handle(self, label: str, *, hollow: bool, line: Any = None) -> Line2D:
@@ -82,6 +82,11 @@ def curve_styles(curves: Mapping[str, tuple[str, str, str]]) -> dict[str, CurveS
         shapes = (mark, LINES[line % len(LINES)], HATCHES[index % len(HATCHES)], FILLS[variant % len(FILLS)])
         styles[name] = CurveStyle(mechanism_style(mechanism).colour, *shapes)
     return styles
+
+
+def _tint(colour: str) -> tuple[float, ...]:
+    """Return a light shade of a colour: opaque, so that no line shows through a mark."""
+    return tuple(0.3 * part + 0.7 for part in to_rgba(colour)[:3])
 
 
 def _marks(mechanisms: list[str]) -> dict[str, str]:
