@@ -8,14 +8,17 @@ from typing import Any
 SOUND: list[tuple[str, dict[str, Any]]] = [
     *(
         ("fm", {"convention": convention, "sensitivity": sensitivity})
-        for convention, sensitivity in product(("monomial", "matrix", "code"), ("paper", "code", "tight"))
+        for convention, sensitivity in product(("monomial", "matrix", "code"), ("paper", "fang", "code", "tight"))
     ),
     ("fm", {"sensitivity": "tight", "repair": "floor"}),
     ("fm", {"sensitivity": "tight", "repair": "none", "ridge": 0}),
     ("fm", {"sensitivity": "tight", "repair": "stationary", "ridge": 0}),
     ("fm", {"sensitivity": "tight", "until_bounded": True}),
-    *(("dpba", options) for options in ({}, {"alpha": "paper"}, {"alpha": 0.3}, {"epsilon_1": 0.4})),
-    *(("dpc", {"sensitivity": s, "beta_rule": rule}) for s, rule in product(("paper", "tight"), ("share", "paper"))),
+    *(
+        ("dpba", {**options, "sensitivity": sensitivity})
+        for options, sensitivity in product(({}, {"alpha": "paper"}, {"alpha": 0.3}, {"epsilon_1": 0.4}), ("fang", "tight"))
+    ),
+    *(("dpc", {"sensitivity": s, "beta_rule": rule}) for s, rule in product(("paper", "code", "tight"), ("share", "paper"))),
     ("dpc", {"sensitivity": "tight", "convention": "code", "repair": "floor", "gamma": 0.3}),
     *(("privr", {"rule": rule, "repair": repair}) for rule, repair in (("proportional", "trim"), ("threshold", "floor"))),
     *(("dpme", {"counts": counts}) for counts in ("clip", "raw", "threshold")),

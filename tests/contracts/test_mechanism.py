@@ -207,3 +207,38 @@ def test_a_curator_without_an_attribute_still_has_no_run_axis(curators, make) ->
     np.testing.assert_array_equal(narrow.release(query, noise), batched.without(["x0"]).release(query, noise)[0])
     with pytest.raises(Overspent):
         single.release(query, noise)
+
+
+@pytest.mark.parametrize(("name", "published"), [("fm", "paper"), ("dpba", "fang"), ("dpc", "fang")])
+def test_auto_is_what_the_key_says_and_tight_without_a_command(name, published, make) -> None:
+    mechanism = make("mechanism", name)
+    assert (mechanism.sensitivity, mechanism.sensitivity_rule()) == ("auto", "tight")
+    assert mechanism.with_sensitivity("tight").sensitivity == "tight"
+    assert mechanism.with_sensitivity("published").sensitivity == published
+
+
+def test_an_own_rule_overrides_the_key(make) -> None:
+    for key in ("tight", "published"):
+        for rule in ("paper", "fang", "code", "tight"):
+            mechanism = make("mechanism", "fm", sensitivity=rule, ridge=2.0)
+            assert mechanism.sensitivity_rule(key) == rule
+            assert mechanism.with_sensitivity(key) == mechanism
+
+
+def test_a_mechanism_without_the_option_has_one_rule_or_none(make) -> None:
+    for key in ("tight", "published"):
+        assert make("mechanism", "privr").sensitivity_rule(key) == "tight"
+        assert make("mechanism", "dpme").sensitivity_rule(key) is None
+        for name in ("privr", "dpme", "no_privacy"):
+            assert make("mechanism", name).with_sensitivity(key) == make("mechanism", name)
+
+
+@pytest.mark.parametrize("name", ["fm", "dpba", "dpc"])
+def test_used_directly_auto_draws_the_noise_of_tight(name, block, make) -> None:
+    ledgers = []
+    for options in ({}, {"sensitivity": "tight"}):
+        curator = curator_of(block)
+        mechanism = make("mechanism", name, **options, **({"sensitive": ("x1",)} if name == "dpc" else {}))
+        mechanism.fit(curator, make("model", "linear").prepare(curator), BUDGET)
+        ledgers.append(curator.ledger.as_dict())
+    assert ledgers[0] == ledgers[1]

@@ -254,3 +254,13 @@ def test_tight_is_never_above_the_program_s_bound_nor_that_above_the_printed_one
         query = polynomial(numeric, groups, loss, convention, scaling=scaling, intercept=intercept)
         bounds = [query.l1_bound(sensitivity) for sensitivity in ("tight", "code", "fang", "paper")]
         assert all(lower <= upper * (1 + 1e-12) for lower, upper in pairwise(bounds))
+
+
+def test_the_program_s_bound_counts_the_intercept_or_one_row_exceeds_it(polynomial, adversary) -> None:
+    """D²/4 + D needs D = d + 1 noised columns: d²/4 + d is below the supremum for d = 1 and 2, which neighbours show."""
+    for d, too_small in ((1, True), (2, True), (3, False), (12, False)):
+        query = polynomial(d, loss="logistic", intercept=True)
+        worst = adversary.along(query, query.scales(1.0, 1.0))
+        assert worst == pytest.approx((d + 3) ** 2 / 8, rel=1e-9)
+        assert (worst > d * d / 4 + d) == too_small
+        assert worst < query.l1_bound("code") == (d + 1) ** 2 / 4 + d + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
 from dpbench.records.leaks import Leak
@@ -35,3 +37,9 @@ def test_a_leak_is_named_and_never_ranked() -> None:
     assert record.tags["dpbench.leaks_why"] == "cv: chosen; on the rows; bounds: read"
     assert record.guarantee == "LEAKS cv, bounds"
     assert not record.ranked
+
+
+def test_the_rule_of_the_bounds_is_recorded_and_empty_where_none_changes_them() -> None:
+    for rule in ("tight", "published", "fang", ""):
+        tags = cell_tags(replace(DRAWN, sensitivity=rule), Standing("simulation"))
+        assert tags["dpbench.sensitivity"] == CellRecord("failed", {}, tags).sensitivity == rule

@@ -46,6 +46,16 @@ from dpbench.registry.discovery import Registration
         ),
         ("'some'", "'some'\n    shrink: int = 0.5", "The 'shrink' option of Some, by default, must be an int"),
         ("'some'", "'some'\n    guarantee = 3", "The guarantee of Some must be a short text. Got 3 instead."),
+        (
+            "'some'",
+            "'some'\n    published_sensitivity = 'loose'",
+            "The published_sensitivity of Some must be one of paper, fang, code, tight. Got 'loose' instead.",
+        ),
+        (
+            "'some'",
+            "'some'\n    published_sensitivity = 'paper'",
+            "The class Some has a published_sensitivity, so it must have an option 'sensitivity'.",
+        ),
     ],
 )
 def test_a_class_that_keeps_no_contract_is_explained(

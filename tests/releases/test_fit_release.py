@@ -35,3 +35,21 @@ def test_a_request_that_cannot_be_released_is_refused_before_the_fit(
 def test_the_statement_says_what_epsilon_means(epsilon: float, words: str) -> None:
     assert words in fit_release._strength(epsilon)
     assert math.isfinite(epsilon)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "rule"),
+    [
+        ([], "tight"),
+        (["sensitivity=published"], "paper"),
+        (["mechanism.sensitivity=code"], "code"),
+        (["mechanism.sensitivity=code", "sensitivity=published"], "code"),
+    ],
+)
+def test_a_release_uses_the_tight_bounds_unless_it_is_asked_for_others(overrides: list[str], rule: str) -> None:
+    pytest.importorskip("opendp")
+    release = fit_release.release(grid_points(["mechanism=fm", "dataset=wine", "epsilon=1", *overrides])[0].config)
+    assert release.mechanism["sensitivity"] == rule
+    (entry,) = release.privacy["ledger"]["entries"]
+    bounds = {"tight": 13**2, "paper": 2 * 13**2, "code": 2 * 12**2 + 4 * 12}  # 11 columns and an intercept
+    assert entry["scale"] == pytest.approx(bounds[rule], rel=1e-6)

@@ -164,3 +164,17 @@ def test_what_is_only_claimed_stands_in_brackets_and_has_no_price() -> None:
     text = printed(rows)
     assert [line[-2] for line in body(text)] == ["(0.1)", "(0.8)"]
     assert "Releasing the best" not in text
+
+
+def test_rules_that_no_axis_names_have_a_column_where_they_differ() -> None:
+    """Under sensitivity=published, a mechanism without a published bound stays tight."""
+    rules = {"fm": "published", "privr": "tight", "no_privacy": ""}
+    cells = [make_cell(name, 0.2, tags={"dpbench.sensitivity": rule}) for name, rule in rules.items()]
+    assert [line[1] for line in body(printed(cells))] == ["published", "tight", ""]
+    assert "sensitivity" not in printed([cells[0], cells[2]])
+    swept = [
+        make_cell("fm", 0.2, tags={"dpbench.sensitivity": rule}, params={"mechanism.sensitivity": rule})
+        for rule in ("paper", "tight")
+    ]
+    (header,) = (line for line in printed(swept).splitlines() if "median" in line and "ε" in line and "┃" in line)
+    assert header.count("sensitivity") == 1

@@ -6,7 +6,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.sweeps.hydra.composition import grid_points
-from dpbench.sweeps.resolution import QUICK_REPEATS, resolve
+from dpbench.sweeps.resolution import QUICK_REPEATS, ResolvedPoint, resolve
 
 
 def test_params_name_the_components_and_what_the_sweep_varies() -> None:
@@ -43,3 +43,54 @@ def test_a_quick_sweep_has_few_repeats() -> None:
     (wrong,) = grid_points(["dataset=wine", "quick=maybe"])
     with pytest.raises(Refused, match="'quick' must be true or false"):
         resolve(wrong, [])
+
+
+def resolved(*overrides: str) -> list[ResolvedPoint]:
+    points = grid_points(["dataset=wine", *overrides])
+    return [resolve(point, list(dict.fromkeys(axis for point in points for axis in point.axes))) for point in points]
+
+
+def test_a_cell_holds_the_rule_that_auto_stands_for() -> None:
+    published, tight = resolved("mechanism=fm", "sensitivity=published,tight")
+    assert published.cell.mechanism.options["sensitivity"] == "paper"
+    assert tight.cell.mechanism.options["sensitivity"] == "tight"
+    assert (published.sensitivity, tight.sensitivity) == ("published", "tight")
+    assert published.components["mechanism"].sensitivity == "paper"
+    (default,), (own,) = resolved("mechanism=fm"), resolved("mechanism=fm", "mechanism.sensitivity=tight")
+    assert default.cell.key == tight.cell.key == own.cell.key != published.cell.key
+
+
+@pytest.mark.parametrize(
+    ("overrides", "rule"),
+    [
+        (["mechanism=no_privacy"], ""),
+        (["mechanism=dpme"], ""),
+        (["mechanism=privr"], "tight"),
+        (["mechanism=fm", "mechanism.sensitivity=paper"], "paper"),
+        (["mechanism=fm", "mechanism.sensitivity=tight"], "tight"),
+        (["mechanism=dpba", "mechanism.sensitivity=fang"], "fang"),
+        (["mechanism=drop_sensitive", "mechanism.base=privr"], "tight"),
+        (["mechanism=drop_sensitive", "mechanism.base=no_privacy"], ""),
+    ],
+)
+def test_where_the_key_changes_nothing_both_of_its_values_are_one_cell(overrides: list[str], rule: str) -> None:
+    tight, published = resolved(*overrides, "sensitivity=tight,published")
+    assert tight.cell.key == published.cell.key
+    assert tight.sensitivity == published.sensitivity == rule
+    assert tight.params == published.params
+    assert tight.params.get("mechanism.sensitivity", "") == rule
+
+
+def test_a_swept_rule_is_a_variant_of_the_mechanism_whichever_key_varies_it() -> None:
+    by_key = resolved("mechanism=dpba,no_privacy", "sensitivity=tight,published")
+    assert [point.params.get("mechanism.sensitivity") for point in by_key] == ["tight", "published", None, None]
+    assert all("sensitivity" not in point.params for point in by_key)
+    both = resolved("mechanism=fm", "mechanism.sensitivity=auto,code", "sensitivity=tight,published")
+    assert [point.params["mechanism.sensitivity"] for point in both] == ["tight", "published", "code", "code"]
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    with pytest.raises(Refused, match=r"'sensitivity' option of the command must be one of 'tight', 'published'\. Got 'paper'"):
+        resolved("sensitivity=paper")
+    with pytest.raises(Refused, match=r"The 'sensitivity' option of fm must be one of .* Got 'published'"):
+        resolved("mechanism=fm", "mechanism.sensitivity=published")

@@ -178,3 +178,49 @@ def test_as_epsilon_grows_it_approaches_the_fit_without_noise(model, options, ma
         curator = curate(sample, epsilon=1e14)
         weights.append(mechanism.fit(curator, make("model", model).prepare(curator), curator.ledger.budget).weights[0])
     np.testing.assert_allclose(weights[1], weights[0], rtol=0, atol=1e-6)
+
+
+def damages(D: int, radius: float, quadratic: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    """W1 b_q² + W2 b_l², the damage up to its factor 2."""
+    return radius**2 * (D + 3) / 4 * quadratic**2 + D / 4 * linear**2
+
+
+@pytest.mark.parametrize("radius", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("D", [2, 13])
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_no_other_share_of_two_releases_does_less_damage(model, D, radius, scales, published) -> None:
+    """The cube-root rule against a fine grid of α; one joint release of the same mechanism does less damage still."""
+    f1, f2, unit = (2 * D * D, 4 * D, 1) if model == "linear" else (D * D / 4, 3 * D, 2)
+    share = np.linspace(1e-5, 1 - 1e-5, 200_001)
+    least = damages(D, unit * radius, f1 / share, f2 / (1 - share)).min()
+    quadratic, linear = published(D, model=model, radius=radius)
+    assert f1 / quadratic + f2 / linear == pytest.approx(1.0, rel=1e-12)
+    assert damages(D, unit * radius, quadratic, linear) == pytest.approx(least, rel=1e-6)
+    assert damages(D, unit * radius, *scales(D, model=model, radius=radius)) < least
+
+
+@pytest.mark.parametrize(
+    "options", [{"alpha": 0.2}, {"alpha": 0.9}, {"alpha": "paper"}, {"alpha": "paper", "beta": 3.0}, {"epsilon_1": 0.3}]
+)
+@pytest.mark.parametrize(("model", "D"), [("linear", 1), ("linear", 13), ("logistic", 3), ("logistic", 13)])
+def test_the_tight_rule_keeps_the_ratio_of_a_share_and_adds_less_noise(model, D, options, scales, published) -> None:
+    """Both scales shrink by the factor by which the two printed bounds exceed the joint supremum (6.3 e)."""
+    b_q, b_l = published(D, model=model, **options)
+    ratio, size = b_q / b_l, D if model == "linear" else D / 2
+    if model == "linear":
+        supremum = (D / b_q**0.5 + b_q**0.5 / b_l) ** 2 if ratio <= size else 4 * D / b_l
+    else:
+        supremum = (D / (2 * b_q**0.5) + b_q**0.5 / b_l) ** 2 / 2 if ratio <= size else D / b_l
+    assert supremum < 1
+    assert scales(D, model=model, **options) == pytest.approx((b_q * supremum, b_l * supremum), rel=1e-12)
+
+
+@pytest.mark.parametrize("sensitivity", ["paper", "code"])
+def test_a_rule_that_its_paper_does_not_have_is_refused(sensitivity, make, geometry) -> None:
+    mechanism = make("mechanism", "dpba", sensitivity=sensitivity)
+    reason = mechanism.unsupported(make("model", "linear"), geometry(2))
+    assert (
+        reason
+        == f"dpba does not fit linear: its sensitivity must be fang (as its paper prints it) or tight. Got {sensitivity} instead."
+    )
+    assert make("mechanism", "dpba", sensitivity="fang").unsupported(make("model", "linear"), geometry(2)) is None

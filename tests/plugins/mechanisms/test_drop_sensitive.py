@@ -131,3 +131,26 @@ def test_a_single_level_can_be_left_out_where_columns_are_the_attributes(name, g
     g = geometry(2, (3,)).without([name])
     assert g.groups == (((1, 2, 3),) if name == "x1" else ((2, 3),))
     assert g.numeric == (1 if name == "x1" else 2)
+
+
+@pytest.mark.parametrize("sensitivity", ["paper", "fang", "code", "tight"])
+def test_the_rule_for_sensitivities_is_the_base_s(sensitivity, people, make, fitted) -> None:
+    wide, narrow = (scale(t, "box", True, "real") for t in (people, people.select(["x0", "x1", "x2", "g1"])))
+    _, alone = fitted(narrow, "linear", make("mechanism", "fm", sensitivity=sensitivity))
+    _, curator = fitted(wide, "linear", make("mechanism", "drop_sensitive", base="fm", sensitivity=sensitivity))
+    assert curator.ledger.as_dict() == alone.ledger.as_dict()
+
+
+def test_published_means_what_it_means_for_the_base(people, make) -> None:
+    expected = {"fm": "paper", "dpba": "fang", "privr": "tight", "no_privacy": None, "dpme": None}
+    for base, rule in expected.items():
+        dropping = make("mechanism", "drop_sensitive", base=base)
+        assert dropping.sensitivity_rule("published") == rule
+        assert dropping.with_sensitivity("published").sensitivity == (rule or "auto")
+        assert dropping.with_sensitivity("tight").sensitivity == ("auto" if rule is None else "tight")
+    for chosen in ("paper", "tight"):
+        ignored = make("mechanism", "drop_sensitive", base="dpme", sensitivity=chosen)
+        assert ignored.with_sensitivity("published").sensitivity == "auto"
+    paper = make("mechanism", "drop_sensitive", base="dpba", sensitive=("x0",), sensitivity="paper")
+    geometry = scale(people, "box", True, "real").geometry
+    assert "its sensitivity must be fang" in str(paper.unsupported(make("model", "linear"), geometry))

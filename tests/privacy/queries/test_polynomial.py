@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Curator
@@ -74,3 +75,20 @@ def test_products_of_column_factors_lie_as_the_released_coefficients_do(polynomi
     j, k = query.pairs
     np.testing.assert_array_equal(query.products(factors), np.r_[factors[j] * factors[k], factors])
     np.testing.assert_array_equal(query.scales(2.0, 7.0), np.r_[np.full(query.quadratic_size, 2.0), np.full(8, 7.0)])
+
+
+def test_a_printed_bound_below_the_supremum_is_refused(geometry) -> None:
+    """A slope of up to 2, printed as ½: 2(D² + D/2) is 21 at D = 3, above (D + 1)² = 16, but 3 at D = 1, below 4."""
+    loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=0.5, printed_constant=0.0)
+    assert Polynomial(loss, geometry(3)).l1_bound("fang") == 21
+    for rule in ("fang", "paper"):
+        with pytest.raises(Refused, match=f"sensitivity={rule} gives 3 here, but one row can change the answer by 4"):
+            Polynomial(loss, geometry(1)).l1_bound(rule)
+    assert Polynomial(loss, geometry(1)).l1_bound("code") == 6
+
+
+def test_auto_is_the_supremum(polynomial) -> None:
+    query = polynomial("monomial")
+    assert query.l1_bound("auto") == query.l1_bound("tight")
+    assert query.proof("auto") == query.proof("tight")
+    assert len({query.proof(rule) for rule in ("paper", "fang", "code", "tight")}) == 4
