@@ -8,7 +8,7 @@ import click
 from dpbench.audit.procedure import audit
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometries
 from dpbench.audit.wording import CAVEAT, describe_audit, describe_geometry
-from dpbench.base.errors import Refused, unknown
+from dpbench.base.errors import Inapplicable, Refused, unknown
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
@@ -52,8 +52,13 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
         audit_settings = AuditSettings(**point.config["audit"], seed=settings.seed)
         if audit_settings.level == "none":
             raise Refused("audit.level=none audits nothing. It must be one of replay, component, release, all.")
-        rows = DatasetRows(dataset, model, Splits(), settings.seed)
-        for geometry in [rows.scaled(0).rows.geometry] if "dataset" in keys else example_geometries(model):
+        try:
+            rows = DatasetRows(dataset, model, Splits(), settings.seed)
+            geometries = [rows.scaled(0).rows.geometry] if "dataset" in keys else example_geometries(model)
+        except Inapplicable as error:
+            reasons.append(f"{dataset.name}: {error}")
+            continue
+        for geometry in geometries:
             if reason := mechanism.unsupported(model, geometry):
                 reasons.append(f"{describe_geometry(geometry)}: {reason}")
                 continue

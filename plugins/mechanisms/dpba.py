@@ -58,7 +58,7 @@ class BudgetAllocation(Mechanism):
     beta: float | None = option(None, low=0, open_low=True, help="β of Algorithm 1, for alpha=paper; null: max(f1, f2)")
     epsilon_1: float | None = option(None, low=0, open_low=True, help="the quadratic coefficients' part of ε, instead of alpha")
     sensitivity: Sensitivity = option("auto", help="fang: the bounds of two releases; tight: of both together; auto: by the key")
-    radius: float = option(1.0, low=0, open_low=True, help="for alpha=opt: a public guess of ‖w‖ (logistic: of ‖w‖/2)")
+    radius: float = option(1.0, low=0, open_low=True, help="alpha=opt: a public guess of ‖w‖ (logistic: ‖w‖/2; corner: over √D)")
     ridge: float = option(4.0, low=0, help="multiples of the std of the quadratic noise")
     repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; see fm")
 

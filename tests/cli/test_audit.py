@@ -42,6 +42,18 @@ def test_a_dataset_lends_its_geometry(run_audit: RunAudit) -> None:
     assert out.count("11 numeric columns, box, an intercept, D = 12: passed") == 2
 
 
+def test_the_corner_is_audited_where_there_is_no_intercept(run_audit: RunAudit) -> None:
+    wine = ("mechanism=fm,dpba", "mechanism.sensitivity=tight", "dataset=wine", "dataset.scaling=corner", "audit.level=replay")
+    code, out, _ = run_audit(*wine, "model.intercept=true,false")
+    assert code == 0
+    assert out.count("11 numeric columns, corner, no intercept, D = 11: passed") == 2
+    assert out.count("moved by at most 1.0000 of what is declared") == 2, "the supremum is met"
+    assert "Not audited: wine: With dataset.scaling=corner there is no intercept: set model.intercept=false." in out
+    code, _, err = run_audit(*wine)
+    assert code == 2
+    assert err.strip() == "With dataset.scaling=corner there is no intercept: set model.intercept=false."
+
+
 def test_what_is_not_supported_is_said(run_audit: RunAudit) -> None:
     code, out, _ = run_audit("mechanism=fp", "audit.level=replay")
     assert code == 0

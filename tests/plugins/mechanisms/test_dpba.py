@@ -15,9 +15,9 @@ from dpbench.data.scaling import scale
 def scales(make, curate, geometry, rows):
     """b_q and b_l of the noise that a fit on D numeric columns draws."""
 
-    def noise_of(D: int, epsilon: float = 1.0, model: str = "linear", **options):
+    def noise_of(D: int, epsilon: float = 1.0, model: str = "linear", scaling: str = "box", **options):
         target = "binary" if model == "logistic" else "real"
-        curator = curate(rows(geometry(D, target=target), np.zeros((3, D)), np.zeros(3)), epsilon=epsilon)
+        curator = curate(rows(geometry(D, scaling=scaling, target=target), np.zeros((3, D)), np.zeros(3)), epsilon=epsilon)
         problem = make("model", model, intercept=False).prepare(curator)
         make("mechanism", "dpba", **options).fit(curator, problem, curator.ledger.budget)
         scale = curator.tape[0].noise.scale[0]
@@ -143,6 +143,19 @@ def test_for_logistic_regression_the_optimal_ratio_does_the_least_damage(D, radi
         return (2 * radius) ** 2 * (D + 3) / 4 * quadratic**2 + D / 4 * other**2
 
     assert damage(*scales(D, model="logistic", radius=radius)) == pytest.approx(damage(ratio * linear, linear).min(), rel=1e-6)
+
+
+@pytest.mark.parametrize("radius", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("D", [2, 13])
+def test_in_the_corner_the_norm_is_guessed_at_sqrt_d_times_the_radius(D, radius, scales) -> None:
+    """A feature of at most 1/√D needs √D times the weight. Against a fine grid, with √D for D in the joint supremum."""
+    ratio, s = np.geomspace(1e-4, 1e4, 200_001), np.sqrt(D)
+    linear = np.where(ratio <= s, (s / np.sqrt(ratio) + np.sqrt(ratio)) ** 2, 4 * s)
+
+    def damage(quadratic, other):
+        return D * radius**2 * (D + 3) / 4 * quadratic**2 + D / 4 * other**2
+
+    assert damage(*scales(D, scaling="corner", radius=radius)) == pytest.approx(damage(ratio * linear, linear).min(), rel=1e-6)
 
 
 def test_the_damage_is_the_mean_square_of_half_the_noise_s_gradient(make, curate, geometry, rows, repeated) -> None:
