@@ -52,8 +52,7 @@ def _all_details(boards: Sequence[Board]) -> list[str]:
             sentences.append(f"{board.title}: {_verdict(None)}.")
         for level in board.levels:
             for group in level.groups:
-                basis = f", {group.basis}" if group.basis else ""
-                sentences.append(f"{board.title} at ε = {level.accounted:g}{basis}: {_detail(group)}.")
+                sentences.append(f"{board.title} at ε = {level.accounted:g}{_mark(group.mark)}: {_detail(group)}.")
     return sentences
 
 
@@ -82,27 +81,30 @@ def _other_units(boards: Sequence[Board]) -> list[str]:
     texts = []
     for name, same in group_by(other, label).items():
         first = min(same, key=lambda cell: cell.epsilon)
-        texts.append(f"{name}'s ε = {first.epsilon:g} is {first.accounted:g}")
-    text = listed(texts, most=MAX_NAMES)
-    return [f"Cells are compared at the same accounted ε: {text}. `budget=matched` gives every mechanism the same."]
+        texts.append(f"{name} (its {first.epsilon:g} is {first.accounted:g})")
+    text = f"not every mechanism counts ε in that unit: {listed(texts, most=MAX_NAMES)}"
+    return [f"Cells are compared at the same accounted ε, and {text}. `budget=matched` gives every mechanism the same."]
 
 
 def _board_verdict(board: Board) -> str:
     """Return who is best at which ε, without numbers."""
-    verdicts: dict[str, list[float]] = {}
+    verdicts: dict[tuple[str, str], list[float]] = {}
     for level in board.levels:
         for group in level.groups:
-            basis = f" ({group.basis})" if group.basis else ""
-            verdicts.setdefault(_verdict(group) + basis, []).append(level.accounted)
+            verdicts.setdefault((_verdict(group), group.mark), []).append(level.accounted)
     if not verdicts:
         return f"{board.title}: {_verdict(None)}."
-    every = "every " if len(verdicts) == 1 else ""
     texts = []
-    for verdict, epsilons in verdicts.items():
+    for (verdict, mark), epsilons in verdicts.items():
         values = listed((f"{epsilon:g}" for epsilon in epsilons), most=8)
-        at = f" at every ε ({values})" if every and len(epsilons) > 1 else f" at ε = {values}"
-        texts.append(verdict + at)
+        at = f"every ε ({values})" if len(verdicts) == 1 and len(epsilons) > 1 else f"ε = {values}"
+        texts.append(f"{verdict} at {at}{_mark(mark)}")
     return f"{board.title}: {'; '.join(texts)}."
+
+
+def _mark(mark: str) -> str:
+    """Return the group that a sentence is about, if there are several."""
+    return f" ({mark})" if mark else ""
 
 
 def _verdict(group: Group | None) -> str:
@@ -173,8 +175,8 @@ def _alike(contest: Contest) -> str:
     values = (
         f"{errors[0]} to {errors[-1]}" if len(set(errors)) > 1 else f"{errors[0]} for {'both' if len(errors) == 2 else 'all'}"
     )
-    between = f"and less than {100 * PRACTICAL_SHARE:g} % {WAY} lies between them"
-    return f"{_tied(contest)} are practically the same: the median {contest.best.primary} is {values}, {between}"
+    apart = f"they differ by less than {100 * PRACTICAL_SHARE:g} % {WAY}"
+    return f"{_tied(contest)} are practically the same: the median {contest.best.primary} is {values}, {apart}"
 
 
 def _difference(comparisons: Sequence[Comparison], holm: bool) -> str:
@@ -238,10 +240,7 @@ def _losses(groups: Sequence[tuple[Level, Group]]) -> list[str]:
     if not losses:
         return []
     ends = [_loss(epsilon, losses[epsilon]) for epsilon in dict.fromkeys((min(losses), max(losses)))]
-    values = [lost for level in losses.values() for lost in level]
-    useless = sum(lost >= 1 for lost in values)
-    text = f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best error stands at {listed(ends)}"
-    return [text + (f"; in {useless} of {len(values)} comparisons it is no better than the mean." if useless else ".")]
+    return [f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best error stands at {listed(ends)}."]
 
 
 def _loss(epsilon: float, losses: Sequence[float]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.explosions import Explosion, explosion
 from dpbench.report.formatting import group_by
-from dpbench.report.statistics.comparable import comparable, currency_text, is_pure, rule_of, rule_text
+from dpbench.report.statistics.comparable import comparable, currency_text, delta_text, is_pure, rule_of, rule_text
 from dpbench.report.statistics.paired import Comparison, Contest, against_best, distance
 
 
@@ -59,6 +59,8 @@ class Group:
     places: tuple[Place, ...]
     basis: str = ""
     """What these cells rest on, in words; empty if the level has no other group."""
+    mark: str = ""
+    """The same in short."""
     contest: Contest | None = None
     """None if fewer than two cells have an error, and if nothing can be compared."""
 
@@ -169,15 +171,19 @@ def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
     return Level(accounted, tuple(map(_group, groups, bases)), places)
 
 
-def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[str]:
-    """Return what distinguishes each group from the others."""
-    rules = len({rule_of(group) for group in groups}) > 1
+def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[tuple[str, str]]:
+    """Return what distinguishes each group from the others, in words and in short."""
+    rules = len({rule_of(group) for group in groups} - {""}) > 1
     currencies = len({is_pure(group[0]) for group in groups}) > 1
-    parts = [[rule_text(rule_of(group))] * rules + [currency_text(group)] * currencies for group in groups]
-    return [", ".join(texts) for texts in parts]
+    bases = []
+    for group in groups:
+        words = [rule_text(rule_of(group))] * rules + [currency_text(group)] * currencies
+        marks = [f"sensitivity {rule_of(group) or 'of any rule'}"] * rules + [delta_text(group)] * currencies
+        bases.append((", ".join(words), ", ".join(marks)))
+    return bases
 
 
-def _group(cells: Sequence[CellRecord], basis: str) -> Group:
+def _group(cells: Sequence[CellRecord], basis: tuple[str, str]) -> Group:
     """Return the places of cells that may be compared, which come in the order of their errors."""
     with_error = [cell for cell in cells if cell.error() is not None]
     compared = not any(map(nothing_to_learn, cells))
@@ -196,7 +202,7 @@ def _group(cells: Sequence[CellRecord], basis: str) -> Group:
         )
         for cell in (*order, *(cell for cell in cells if cell.error() is None))
     ]
-    return Group(tuple(places), basis, contest)
+    return Group(tuple(places), *basis, contest)
 
 
 def _numbers(cell: CellRecord) -> tuple[object, ...]:

@@ -44,10 +44,12 @@ def rule_text(rule: str) -> str:
 
 def currency_text(cells: Sequence[CellRecord]) -> str:
     """Return in words whether these cells are private by ε alone or also need a δ."""
+    return f"a guarantee by ε {'alone' if is_pure(cells[0]) else 'with a δ'} ({delta_text(cells)})"
+
+
+def delta_text(cells: Sequence[CellRecord]) -> str:
     deltas = sorted({cell.metrics.get("privacy/delta", 0.0) for cell in cells})
-    if deltas == [0.0]:
-        return "a guarantee by ε alone (δ = 0)"
-    return f"a guarantee by ε with δ = {' or '.join(f'{delta:.3g}' for delta in deltas)}"
+    return f"δ = {' or '.join(f'{delta:.3g}' for delta in deltas)}"
 
 
 def groups(cells: Sequence[CellRecord]) -> list[list[CellRecord]]:

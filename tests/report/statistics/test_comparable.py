@@ -54,7 +54,7 @@ def test_rules_and_currencies_have_words() -> None:
     assert rule_text("paper") == "the sensitivity of the rule 'paper'"
     assert "every rule" in rule_text(rule_of([ruled("any")]))
     assert currency_text(group) == "a guarantee by ε alone (δ = 0)"
-    assert currency_text([ruled("a", delta=1e-6)]) == "a guarantee by ε with δ = 1e-06"
+    assert currency_text([ruled("a", delta=1e-6)]) == "a guarantee by ε with a δ (δ = 1e-06)"
 
 
 def test_groups_keep_problems_and_epsilons_apart() -> None:
