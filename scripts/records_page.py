@@ -125,7 +125,8 @@ def shipped(kind: str) -> list[Any]:
 
 def model_metrics() -> dict[MetricInfo, list[str]]:
     """Return the metrics of all models, each with the models that have it."""
-    return {metric.info: [f"`{model.name}`" for model in shipped("model") if metric.suits(model)] for metric in shipped("metric")}
+    models, metrics = shipped("model"), shipped("metric")
+    return {metric.info: [f"`{model.name}`" for model in models if metric.suits(model, {metric.flag})] for metric in metrics}
 
 
 def attack_tables() -> Iterable[str]:

@@ -44,6 +44,7 @@ class Settings:
     accounting: Literal["closed", "pld"] = option("closed", help="how ε is accounted: closed forms, or the noises' own losses")
     sensitivity: SensitivityKey = option("tight", help="the smallest bound proven for each mechanism, or published: as printed")
     noise: Literal["simulation", "secure"] = option("simulation", help="from the seed, for experiments only; or from OpenDP")
+    clipped: bool = option(False, help="whether to compute metrics of clipped predictions too, which takes a pass over the rows")
     seed: int = option(0, low=0, high=2**63 - 1, help="names every random stream")
 
     def __post_init__(self) -> None:
@@ -52,6 +53,15 @@ class Settings:
             privacy_loss.require()
         if self.noise == "secure":
             secure_noise.require()
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """The names of the keys that are true: they ask for something that is not done by default."""
+        return frozenset(name for name, value in asdict(self).items() if value is True)
+
+    def as_config(self) -> dict[str, Any]:
+        """Return the settings by name. A flag that is off is left out: cells recorded before it existed keep their keys."""
+        return {name: value for name, value in asdict(self).items() if value is not False}
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ class Cell:
         """The complete configuration, in the shape of the command line's."""
         components = {kind: getattr(self, kind).as_config() for kind in KINDS}
         audit = {"audit": asdict(self.audit)} if self.audit.level != "none" else {}
-        return {**components, "splits": self.splits.as_config(), **asdict(self.settings), **audit}
+        return {**components, "splits": self.splits.as_config(), **self.settings.as_config(), **audit}
 
     @cached_property
     def key(self) -> str:

@@ -77,7 +77,7 @@ class UnitRunner:
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
         self.problem: Problem = self.source.model.prepare(preparing)
         self.preparation = preparing.ledger
-        self.metrics = registry().metrics_of(self.source.model)
+        self.metrics = registry().metrics_of(self.source.model, unit.cells[0].settings.flags)
         self._last_fit: OneEntryCache[CellFit] = OneEntryCache()
         self._remembered: dict[Hashable, Any] = {}
 

@@ -1,6 +1,6 @@
 """The contract of a metric: a number per run, computed from the predictions of a fit on its test rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -113,6 +113,8 @@ class Metric:
     """The kind of target that it applies to."""
     every_model: bool = True
     """Whether every model of that target has it. Otherwise a model asks for it by name (``Model.metrics``)."""
+    flag: str = ""
+    """A key of the command that asks for it: ``clipped`` for a metric that is computed only with ``clipped=true``."""
 
     def __post_init__(self) -> None:
         check_spelling("a metric", self.name)
@@ -123,9 +125,10 @@ class Metric:
                 f"The key 'better' of the metric {self.name} must be lower, higher or neither. Got {self.better!r} instead."
             )
 
-    def suits(self, model: Model) -> bool:
-        """Say whether the model has this metric."""
-        return model.target == self.target and (self.every_model or self.name in model.metrics)
+    def suits(self, model: Model, flags: Collection[str] = ()) -> bool:
+        """Say whether the model has this metric, if these keys of the command are true."""
+        requested = not self.flag or self.flag in flags
+        return requested and model.target == self.target and (self.every_model or self.name in model.metrics)
 
     @property
     def function(self) -> Any:

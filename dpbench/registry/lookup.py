@@ -5,7 +5,7 @@ distributions, separated by commas), and ``DPBENCH_STRICT_PLUGINS=1`` raises an 
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -42,9 +42,9 @@ class Registry:
         """Return the names of this kind that can be used."""
         return tuple(entry.name for entry in self._of_kind(kind) if entry.health == "ok")
 
-    def metrics_of(self, model: Any) -> list[Any]:
-        """Return the metrics that a model has, in the order of their names."""
-        return [metric for name in self.names("metric") if (metric := self.get("metric", name)).suits(model)]
+    def metrics_of(self, model: Any, flags: Collection[str] = ()) -> list[Any]:
+        """Return the metrics that a model has if these keys of the command are true, in the order of their names."""
+        return [metric for name in self.names("metric") if (metric := self.get("metric", name)).suits(model, flags)]
 
     def version_of(self, cls: type[Any]) -> str:
         """Return the distribution that a component came from, and its version."""

@@ -55,9 +55,9 @@ def _option_help(plan: SweepPlan) -> dict[str, str]:
 
 def _metric_info(plan: SweepPlan) -> dict[str, MetricInfo]:
     """Return the label, meaning and direction of every metric of the sweep's models and attacks."""
-    models = dict.fromkeys(planned.params["model"] for planned in plan.cells)
+    models = dict.fromkeys((planned.params["model"], planned.cell.settings.flags) for planned in plan.cells)
     attacks = dict.fromkeys(planned.params["attack"] for planned in plan.cells)
-    infos = [metric.info for name in models for metric in registry().metrics_of(registry().get("model", name))]
+    infos = [metric.info for name, flags in models for metric in registry().metrics_of(registry().get("model", name), flags)]
     infos += [info.in_group("attack") for name in attacks for info in registry().get("attack", name).metrics]
     return {info.name: info for info in infos}
 

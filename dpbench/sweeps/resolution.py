@@ -15,7 +15,7 @@ from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.sweeps.grid import GridPoint
 
-PARAM_SETTINGS = ("seed", "budget", "accounting", "noise")
+PARAM_SETTINGS = ("seed", "budget", "accounting", "noise", "clipped")
 """Settings that are parameters of a run where the sweep varies them; ε and δ always are."""
 RULE_KEYS = {"sensitivity", "mechanism.sensitivity"}
 QUICK_REPEATS = 2
@@ -46,7 +46,7 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     if config["quick"]:
         splits = replace(splits, repeats=min(splits.repeats, QUICK_REPEATS))
     choices = {kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()}
-    versions = _versions(components)
+    versions = _versions(components, settings)
     audit = AuditSettings(**config["audit"], seed=settings.seed)
     cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit)
     names = {kind: component.name for kind, component in components.items()}
@@ -71,12 +71,13 @@ def _with_sensitivity(mechanism: Mechanism, settings: Settings) -> tuple[Mechani
     return mechanism.with_sensitivity(settings.sensitivity), settings, settings.sensitivity
 
 
-def _versions(components: Mapping[str, Any]) -> dict[str, str]:
+def _versions(components: Mapping[str, Any], settings: Settings) -> dict[str, str]:
     """Return what decides a cell's numbers and is not in its configuration: code and data."""
     classes = {kind: type(component) for kind, component in components.items()}
     versions = {kind: f"{registry().version_of(cls)} {source_digest(cls)}" for kind, cls in classes.items()}
-    metrics = [f"{metric.name} {source_digest(metric.function)}" for metric in registry().metrics_of(components["model"])]
-    return {**versions, "dpbench": __version__, "data": components["dataset"].fingerprint(), "metrics": digest(metrics)}
+    metrics = registry().metrics_of(components["model"], settings.flags)
+    code = digest([f"{metric.name} {source_digest(metric.function)}" for metric in metrics])
+    return {**versions, "dpbench": __version__, "data": components["dataset"].fingerprint(), "metrics": code}
 
 
 def _shortest(value: float) -> str:

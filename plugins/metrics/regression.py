@@ -41,6 +41,11 @@ def absolute_error(rows: RunPredictions) -> float:
     return float(np.abs(rows.y - rows.score).mean())
 
 
+def clipped_root_mean_squared_error(rows: RunPredictions) -> float:
+    """Return the root mean squared error of one run, with predictions clipped to the range of the scaled target, [-1, 1]."""
+    return float(np.sqrt(np.mean(np.square(rows.y - np.clip(rows.score, -1.0, 1.0)))))
+
+
 MSE = Metric(
     "mse",
     "mean square error (scaled target)",
@@ -85,6 +90,17 @@ MAE = Metric(
 )
 
 
+RMSE_CLIPPED = Metric(
+    "rmse_clipped",
+    "root mean square error of clipped predictions (scaled target)",
+    "The same as rmse, with predictions clipped to the declared range of the target; only with `clipped=true`.",
+    "lower",
+    compute_run=clipped_root_mean_squared_error,
+    unit="scaled target",
+    flag="clipped",
+)
+
+
 @hookimpl
 def dpbench_metrics() -> list[Metric]:
-    return [MAE, MSE, RMSE, LOG_LIKELIHOOD, RMSE_RAW, R2]
+    return [MAE, MSE, RMSE, RMSE_CLIPPED, LOG_LIKELIHOOD, RMSE_RAW, R2]

@@ -64,3 +64,17 @@ def test_cells_share_a_fit_when_only_the_attack_differs(cell: Cell) -> None:
 def test_a_cell_builds_its_components_with_their_options(cell: Cell) -> None:
     red = changed(cell, dataset=ComponentChoice("wine", {"color": "red"})).build("dataset")
     assert (red.name, red.color) == ("wine", "red")
+
+
+def test_a_flag_that_is_off_is_no_part_of_the_key(cell: Cell) -> None:
+    """Cells that were recorded before the flag existed are still found."""
+    assert "clipped" not in cell.config
+    assert changed(cell, settings=Settings(epsilon=0.8, clipped=True)).config["clipped"] is True
+    assert changed(cell, settings=Settings(epsilon=0.8, clipped=True)).key != cell.key
+    assert (Settings().flags, Settings(clipped=True).flags) == (frozenset(), {"clipped"})
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_a_flag_is_true_or_false(value: Any) -> None:
+    with pytest.raises(Refused, match="The 'clipped' option of the command must be"):
+        Settings(clipped=value)

@@ -90,3 +90,19 @@ def test_what_is_no_metric_is_listed_as_broken_and_stops_nobody(drop_in) -> None
     (entry,) = [entry for entry in registry().entries if entry.health == "broken"]
     assert "A metric must be a Metric(…)" in entry.reason
     assert "rmse" in registry().names("metric")
+
+
+def test_a_metric_that_a_key_asks_for_is_recorded_with_it_alone() -> None:
+    plain = dpbench.sweep(SMALL, dataset="gaussian", mechanism="fm", record=False)
+    asked = dpbench.sweep({**SMALL, "clipped": True}, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False)
+    assert "utility/rmse_clipped_median" not in plain
+    assert (asked["utility/rmse_clipped_median"] <= asked["utility/rmse_median"] + 1e-12).all()
+    assert {"reference/no_privacy/rmse_clipped_median", "utility/excess_rmse_clipped_median"} <= set(asked)
+    assert asked["utility/rmse_median"].iloc[0] == plain["utility/rmse_median"].iloc[0]
+
+
+def test_a_sweep_can_vary_the_key() -> None:
+    points = grid_points(["dataset=gaussian", "mechanism=fm", "clipped=true,false", "splits.repeats=2", "dataset.n=60"])
+    one, other = plan(points).cells
+    assert [one.params["clipped"], other.params["clipped"]] == ["True", "False"]
+    assert one.cell.shared != other.cell.shared, "the scores of the references differ"

@@ -196,7 +196,7 @@ def fits(text: str, declared: set[str]) -> bool:
 
 
 def test_a_cell_has_the_declared_parameters(folder: Folder) -> None:
-    optional = {"<group>.<option>", "seed", "budget", "accounting", "noise"}
+    optional = {"<group>.<option>", "seed", "budget", "accounting", "noise", "clipped"}
     for run_id in folder.ids("cell"):
         assert set(folder.named("params", run_id)) == texts(names.declared("cell_parameters")) - optional
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.data.samples import WholeSample
+from dpbench.plugins.metrics.regression import RMSE, RMSE_CLIPPED
+from dpbench.registry.lookup import registry
 
 
 @pytest.fixture
@@ -35,3 +38,24 @@ def test_the_mean_explains_nothing(sample, score_mean) -> None:
 def test_equal_targets_leave_nothing_to_explain(geometry, rows, score) -> None:
     flat = WholeSample(rows(geometry(1), [[0.5], [-1.0]], [0.25, 0.25]))
     assert np.isnan(score("linear", np.array([[0.5]]), flat)["r2"]).all()
+
+
+def test_clipped_predictions_stay_in_the_range_of_the_target(sample) -> None:
+    """A huge weight is as wrong as a prediction at the end of the range, and never worse than 2."""
+    rows, weights = sample.rows(0), np.array([[40.0, -7.0]])
+    clipped = evaluate([RMSE_CLIPPED], Predictions(weights, sample))["rmse_clipped"]
+    expected = np.sqrt(np.mean((rows.y - np.clip(rows.x @ weights[0], -1, 1)) ** 2))
+    assert clipped[0] == pytest.approx(expected, rel=1e-12)
+    assert clipped[0] < 2 < evaluate([RMSE], Predictions(weights, sample))["rmse"][0]
+
+
+def test_predictions_within_the_range_are_not_changed(sample) -> None:
+    scores = evaluate([RMSE, RMSE_CLIPPED], Predictions(np.array([[0.3, 0.1]]), sample))
+    assert scores["rmse_clipped"] == pytest.approx(scores["rmse"], rel=1e-12)
+
+
+def test_clipped_errors_are_computed_only_if_the_command_asks_for_them() -> None:
+    linear, logistic = (registry().get("model", name) for name in ("linear", "logistic"))
+    assert RMSE_CLIPPED not in registry().metrics_of(linear)
+    assert RMSE_CLIPPED in registry().metrics_of(linear, {"clipped"})
+    assert RMSE_CLIPPED not in registry().metrics_of(logistic, {"clipped"})
