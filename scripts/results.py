@@ -12,6 +12,7 @@ preset failed, or a cell of one.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
 import re
@@ -94,11 +95,15 @@ def main() -> int:
 
 
 def in_order(wanted: Sequence[Experiment]) -> list[Experiment]:
-    """Sort by paper and figure number: a figure that shows the cells of another one comes later, and finds them recorded."""
+    """Sort by paper and figure number, variants after their figure and other presets last.
 
-    def key(name: str) -> tuple[str, int]:
-        number = re.search(r"\d+$", name)
-        return name.partition("/")[0], int(number[0]) if number else 0
+    A figure that shows the cells of another one comes later, and finds them recorded.
+    """
+
+    def key(name: str) -> tuple[str, float, str]:
+        paper, _, figure = name.partition("/")
+        number = re.match(r"fig(\d+)", figure)
+        return paper, int(number[1]) if number else math.inf, figure
 
     by_name = {experiment.name: experiment for experiment in wanted}
     return [by_name[name] for name in sorted(by_name, key=key)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -75,7 +76,9 @@ def test_a_preset_says_what_it_is_what_was_chosen_and_what_it_takes(name: str) -
     preset = preset_of(PRESETS[name])
     paper, figure = name.split("/")
     assert paper[-4:] in preset.title
-    assert preset.title.endswith(f"Figure {figure.removeprefix('fig')}")
+    if match := re.fullmatch(r"fig(\d+)(_\w+)?", figure):  # a variant of a figure says in brackets what differs
+        variant = r" \(.+\)" if match[2] else ""
+        assert re.search(f"Figure {match[1]}{variant}$", preset.title)
     assert preset.shows
     assert preset.chosen
     assert preset.minutes > 0
