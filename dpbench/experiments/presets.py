@@ -20,7 +20,7 @@ from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.paper import Paper
 from dpbench.data.splits import Splits
 from dpbench.records.preset import Preset
-from dpbench.registry.lookup import registry
+from dpbench.registry.lookup import build, registry
 
 FOLDER = "experiment"
 HYDRA_CONFIGS = Path(str(files("dpbench.conf")))
@@ -40,8 +40,8 @@ class Experiment:
         """The number of cells in the grid, before those that make no sense are pruned."""
         names = [values_of(self.grid.get(kind, default_choices()[kind])) for kind in KINDS]
         choices = [dict(zip(KINDS, combination, strict=True)) for combination in itertools.product(*names)]
-        options = {key: len(values_of(text)) for key, text in self.grid.items() if key not in KINDS}
-        return sum(math.prod(count for key, count in options.items() if _applies(key, choice)) for choice in choices)
+        options = {key: values_of(text) for key, text in self.grid.items() if key not in KINDS}
+        return sum(math.prod(_count(key, values, choice) for key, values in options.items()) for choice in choices)
 
     @property
     def runs(self) -> int:
@@ -183,10 +183,24 @@ def values_of(text: str) -> list[str]:
     return [value.strip() for value in values]
 
 
-def _applies(key: str, components: Mapping[str, str]) -> bool:
-    """Return whether a key changes the cells of these components: an option does only if one of them has it."""
+def _count(key: str, values: list[str], components: Mapping[str, str]) -> int:
+    """Return how many of a key's values these components tell apart: an option counts for those that have it, and accept it."""
     kind, dot, option = key.partition(".")
-    return not dot or kind not in KINDS or option in {opt.name for opt in options_of(registry().get(kind, components[kind]))}
+    if not dot or kind not in KINDS:
+        return len(values)
+    return max(sum(_accepts(kind, components[kind], option, value) for value in values), 1)
+
+
+@cache
+def _accepts(kind: str, name: str, option: str, value: str) -> bool:
+    """Return whether a component has an option, and takes this value of it."""
+    if option not in {opt.name for opt in options_of(registry().get(kind, name))}:
+        return False
+    try:
+        build(kind, {"name": name, option: yaml.safe_load(value)})
+    except Refused:
+        return False
+    return True
 
 
 @cache
