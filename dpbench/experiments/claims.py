@@ -160,10 +160,12 @@ class Verdict:
         lines = []
         for holds, text in ((False, "not testable"), (None, "precondition not decided")):
             failed = [p for p in (finding.precondition for finding in self.findings) if p is not None and p.holds is holds]
-            order = sorted(failed, key=lambda finding: finding.slack)
-            needed = {f"{bound.side} {bound.limit:g}" for finding in order for bound in finding.bounds}
+            needed = {f"{bound.side} {bound.limit:g}" for finding in failed for bound in finding.bounds}
             needs = f" (needed: {', '.join(sorted(needed))})" if needed else ""
-            lines += [f"{text}: {finding}{needs}" for finding in dict.fromkeys(map(str, (*order[:1], *order[-1:])))]
+            # a condition about a fit without privacy has the same numbers at every ε: they are named once
+            by_slack = {finding.slack: finding for finding in sorted(failed, key=lambda finding: finding.slack, reverse=True)}
+            ends = {min(by_slack), max(by_slack)} if by_slack else set()
+            lines += [f"{text}: {by_slack[slack]}{needs}" for slack in sorted(ends)]
         return lines
 
     @property

@@ -40,8 +40,10 @@ class SensitiveCoefficients(Mechanism):
     Reference: Wang et al. 2015, "Regression model fitting under differential privacy and model inversion attack", IJCAI.
 
     Errata: the authors' evaluation selects one of 500 noisy fits by its test error, which costs 500 ε; this is not copied. The
-    ridge of their program, 5 std at ε_s, shrinks all weights to almost nothing; it is available as ``ridge=code``. Their β was
-    not available: ``beta_rule=paper``, β = k/D, is inferred from their constants and leaves a part of ε unspent.
+    ridge of their program, 5 std at ε_s, shrinks all weights to almost nothing; it is available as ``ridge=code``. Without it
+    single fits explode, because the noise of the sensitive coefficients is 1/γ times what the ridge is made for: linear on
+    ``brazil`` at ε = 1.6, the squared error has the median .114 and the mean 134 over 50 fits, with ``ridge=code`` .164 and .166.
+    Their β was not available: ``beta_rule=paper``, β = k/D, is inferred from their constants and leaves a part of ε unspent.
 
     Proof: let A and B be the L1 changes of the sensitive and of the other coefficients, Δ >= sup (A + B), Δ_n >= sup B (the
     objective without the sensitive columns), and β = 1 - Δ_n/Δ. The privacy loss is (ε_n/Δ)(B + γA) = (ε_n/Δ)((1 - γ) B + γ (A

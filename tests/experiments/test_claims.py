@@ -201,6 +201,15 @@ def test_a_claim_is_tested_only_where_its_precondition_holds() -> None:
     assert "holds (2 of 2)" in claimed(rows).text
 
 
+def test_a_reason_that_is_the_same_everywhere_is_named_once_and_else_the_closest_and_the_farthest() -> None:
+    same = [row for epsilon in (1, 2) for row in attacked("real", 0.01, synthetic=False, epsilon=epsilon)]
+    assert len(claimed(same, PRECONDITION).evidence) == 1
+    more = [*same, *attacked("real", 0.03, synthetic=False, epsilon=3), *attacked("real", 0.02, synthetic=False, epsilon=4)]
+    first, last = claimed(more, PRECONDITION).evidence
+    assert "+0.01" in first
+    assert "ε = 3" in last
+
+
 def test_a_precondition_counts_at_its_own_setting() -> None:
     rows = [*attacked("real", 0.1, synthetic=False, epsilon=1), *attacked("real", 0.01, synthetic=False, epsilon=2)]
     assert claimed(rows, PRECONDITION).text == "holds (1 of 1), 1 not testable"
