@@ -45,6 +45,7 @@ class Claim:
         None, help="one check that must hold at a place before the claim can be tested there"
     )
     note: str = option("", help="what the claim leaves open, and what was chosen instead")
+    together: bool = option(False, help="whether cells of one preset are compared with cells of another")
     not_in_paper: bool = option(False, help="whether the paper does not assert it")
 
     def __post_init__(self) -> None:
@@ -205,7 +206,13 @@ def paper_fault(paper: Paper) -> str:
 def judge(claim: Claim, sweeps: Mapping[str, SweepRecord]) -> Verdict:
     """Hold a claim against sweeps by their presets' names. A cell that is in several of them counts once."""
     check, read = claim.parsed_check, {name: sweeps[name] for name in claim.presets if name in sweeps}
-    findings = {name: findings_of(claim, select_cells(sweep.cells, claim.at)) for name, sweep in read.items()}
+    if claim.together:
+        # the finding belongs to all of the presets: without one of them there is none
+        pool = {cell.run_id or id(cell): cell for sweep in read.values() for cell in sweep.cells}
+        shared = findings_of(claim, select_cells(list(pool.values()), claim.at)) if len(read) == len(claim.presets) else []
+        findings = dict.fromkeys(read, shared)
+    else:
+        findings = {name: findings_of(claim, select_cells(sweep.cells, claim.at)) for name, sweep in read.items()}
     deciding = {name: sweep for name, sweep in read.items() if findings[name]}
     unique: dict[object, Finding] = {}
     for finding in chain.from_iterable(findings.values()):

@@ -230,3 +230,16 @@ def test_a_wrong_precondition_is_refused() -> None:
         claimed([], {"precondition": {}})
     with pytest.raises(Refused, match="no check named 'exceed'"):
         claimed([], {"precondition": {"exceed": {}}})
+
+
+def test_a_claim_may_compare_the_cells_of_two_presets() -> None:
+    """Neither sweep has both kinds of cells: only together they can decide, and only if both were run."""
+    first = SweepRecord((cell("a", level(0.1)),), "command")
+    other = SweepRecord((cell("b", level(0.2)),), "command")
+    options = {"paper": "p", "says": "A is below B.", "presets": ("one", "two"), "check": {"below": AB}}
+    apart, together = Claim(**options), Claim(**options, together=True)
+    assert judge(apart, {"one": first, "two": other}).state == "not run"
+    verdict = judge(together, {"one": first, "two": other})
+    assert (verdict.state, verdict.missing) == ("holds", ())
+    assert judge(together, {"one": first}).state == "not run"
+    assert judge(together, {"one": first}).missing == ("one", "two")

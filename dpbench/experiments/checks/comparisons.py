@@ -107,12 +107,16 @@ class Exceeds(Referenced):
 
 @dataclass(frozen=True)
 class Within(Referenced):
-    """The mean is at most ``ratio`` times that of other cells, or of another metric of the same cell."""
+    """The mean, or the median, is at most ``ratio`` times that of other cells, or of another metric of the same cell."""
 
     ratio: float = option(1.05, low=0, open_low=True, help="how many times the other's mean it may be")
+    statistic: Literal["mean", "median"] = option("mean", help="of the runs' numbers; single runs can decide a mean")
 
     def bounds(self, metric: str, first: Curve, *others: Curve) -> tuple[Bound, ...]:
-        return self.limits(intervals.ratio_of_means(self.values(metric, first, *others)))
+        values = self.values(metric, first, *others)
+        if self.statistic == "mean":
+            return self.limits(intervals.ratio_of_means(values))
+        return self.limits(intervals.resampled(lambda x: intervals.positive_ratio(*np.median(x, -1)), values))
 
     def limits(self, numbers: Numbers | None) -> tuple[Bound, ...]:
         """Return the ratio against its limits."""
@@ -121,7 +125,7 @@ class Within(Referenced):
 
 @dataclass(frozen=True)
 class Near(Within):
-    """The mean is at most ``ratio`` times that of the other, and at least its ``ratio``-th part."""
+    """The mean, or the median, is at most ``ratio`` times that of the other, and at least its ``ratio``-th part."""
 
     def limits(self, numbers: Numbers | None) -> tuple[Bound, ...]:
         return bounded("ratio", numbers, self.ratio) + bounded("ratio", numbers, 1 / self.ratio, "above")

@@ -49,3 +49,11 @@ def test_a_difference_is_in_the_metrics_own_unit_and_has_the_medians_beside_it()
 def test_a_log_likelihood_may_be_negative() -> None:
     assert answer("above", AB, pair(level(-1), level(-2))) is True
     assert answer("skewed", {"cells": A, "times": 1.0}, [cell("a", [*[-1.0] * 30, *[-9.0] * 10])]) is None
+
+
+def test_medians_may_be_near_where_single_runs_decide_the_means() -> None:
+    """One run in forty at 100 pulls the mean to 3.5 and leaves the median."""
+    wild = [100.0, *level(1, 0.001)[1:]]
+    for check in ("within", "near"):
+        assert answer(check, {**AB, "ratio": 1.05}, pair(wild, level(1, 0.001, 1))) is not True
+        assert answer(check, {**AB, "ratio": 1.05, "statistic": "median"}, pair(wild, level(1, 0.001, 1))) is True

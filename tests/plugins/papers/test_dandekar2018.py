@@ -20,7 +20,8 @@ COMMON = {
     "splits.test_fraction": "0.2",
     "model.intercept": "false",
     "model.penalty": "cv",
-    "mechanism.repair": "none",
+    "model.penalty_on": "sum",
+    "mechanism.repair": "stationary",
     "mechanism.ridge": "0",
 }
 EIGHT = {**COMMON, "model": "linear ridge lasso elastic_net", "mechanism": "no_privacy fm"}
@@ -29,7 +30,7 @@ GRIDS = {
     "dandekar2018/fig1": {**COMMON, **HEADS, "mechanism": "fm", "model": "elastic_net"},
     "dandekar2018/fig2": {**EIGHT, "dataset": "wine"},
     "dandekar2018/fig3": {**EIGHT, **HEADS},
-    "dandekar2018/fig4": EIGHT,
+    "dandekar2018/fig4": {**EIGHT, "model.penalty": "cv 40"},
     "dandekar2018/fig5": {**EIGHT, **HEADS, "mechanism": "no_privacy fm dpme", "dataset.attributes": "5"},
 }
 
@@ -47,8 +48,9 @@ def test_every_figure_of_its_evaluation_is_there() -> None:
 def test_a_figure_that_shows_cells_of_figure_3_finds_them(
     part: str, components: dict[str, str], cells: Callable[..., list[str]]
 ) -> None:
-    assert cells(f"dandekar2018/{part}", **components)
-    assert set(cells(f"dandekar2018/{part}", **components)) <= set(cells("dandekar2018/fig3"))
+    shown = {cell for cell in cells(f"dandekar2018/{part}", **components) if "'penalty': 40" not in cell}
+    assert shown
+    assert shown <= set(cells("dandekar2018/fig3"))
 
 
 def test_an_option_of_a_preset_goes_with_the_component_that_is_replaced() -> None:
