@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.names import PENALTY
 from dpbench.report.formatting import group_by
@@ -18,12 +20,12 @@ def _worse_than_the_mean(cells: Sequence[CellRecord]) -> list[str]:
     sentences = []
     for table, group in group_by(cells, lambda cell: problem_title(cell, ("dataset",))).items():
         triples = [(cell.error(), cell.reference("no_privacy"), cell.reference("mean_predictor")) for cell in group]
-        known = [(fit, exact, mean) for fit, exact, mean in triples if None not in (fit, exact, mean)]
-        if known and all(min(fit, exact) > mean for fit, exact, mean in known):
-            best, mean = min(min(fit, exact) for fit, exact, _ in known), known[0][2]
+        known = np.array([triple for triple in triples if None not in triple], dtype=float).reshape(-1, 3)
+        lowest, mean = known[:, :2].min(axis=1, initial=np.inf), known[:, 2]
+        if len(known) and (lowest > mean).all():
             sentences.append(
                 f"On {table} every fit, the one without privacy included, is worse than predicting the mean: "
-                f"the least median error is {best:.3g}, that of the mean {mean:.3g}."
+                f"the least median error is {lowest.min():.3g}, that of the mean {mean[0]:.3g}."
             )
     return sentences
 
