@@ -75,8 +75,11 @@ def _set_limits(
     visible = [*finite, *(level for level in levels if level > 0 or not logarithmic)]
     floor = -math.inf if not positive or (signed and not logarithmic) else 0.0
     low, high = (float(place) for place in transform.transform([min(visible), max(visible)]))
+    bands = [float(place) for place in transform.transform([end for end in ends if end > floor] or [min(visible)])]
+    if low == high:  # a single value: its band sets the scale, or a range around it
+        low, high = min(low, *bands), max(high, *bands)
+        low, high = (low, high) if low < high else (low - (abs(low) or 1.0) / 20, high + (abs(high) or 1.0) / 20)
     if low < high:
-        bands = [float(place) for place in transform.transform([end for end in ends if end > floor] or [min(visible)])]
         bottom, top = max(min(low, *bands), 2 * low - high), min(max(high, *bands), 2 * high - low)
         margin = 0.05 * (top - bottom)
         limits = [float(limit) for limit in transform.inverted().transform([bottom - margin, top + margin])]

@@ -120,8 +120,7 @@ def _finish_row(data: FigureData, sheet: Sheet, drawings: Sequence[_Drawing], ha
         axes.grid(visible=False, axis="x")
         for border in range(1, len(x)):
             axes.axvline(border - 0.5, color=style.SETTINGS["grid.color"], linewidth=0.6, zorder=0)
-        axes.set_xlabel(data.label(data.spec.x))
-        sheet.name(axes, panel.title, data.label(panel.metric))
+        sheet.name(axes, panel.title, data.label(data.spec.x), data.label(panel.metric))
     return cut
 
 
@@ -180,8 +179,9 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
             if data.spec.band == "quantiles" and "p20" in curve:
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
             add_handle(handles, text, look.handle(text, hollow=not cell.ranked), hollow=not cell.ranked)
-        axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positive rate", aspect="equal")
-        sheet.name(axes, problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])]))
+        axes.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
+        title, y_label = problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])])
+        sheet.name(axes, title, "false positive rate", y_label)
     handles["guessing"] = Line2D([], [], label="guessing", **guessing)
     band = f"Bands: {BANDS['quantiles']}." if data.spec.band == "quantiles" else ""
     return sheet.finish(legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))

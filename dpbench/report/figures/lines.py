@@ -113,8 +113,7 @@ def _draw_row(
         draw_levels(content.axes, content.levels, at, handles)
     for content in contents:
         axes = content.axes
-        sheet.name(axes, content.panel.title, _y_label(data, content.panel))
-        axes.set_xlabel(data.label(panel.x))
+        sheet.name(axes, content.panel.title, data.label(panel.x), _y_label(data, content.panel))
         if annotated:
             _annotate(axes, content.placed, at, annotated)
         if content.panel.excess and _mark_nothing_lost(data, content, at):

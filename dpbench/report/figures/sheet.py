@@ -46,7 +46,7 @@ class PageFormat:
 WIDE = PageFormat("", ("png", "pdf"), left=0.86, right=0.14, above=0.3, below=0.5)
 """A figure of the report: as wide as its panels need."""
 COLUMN = PageFormat(
-    "_column", ("pdf",), left=0.64, right=0.1, above=0.24, below=0.42, width=3.3, height=0.56, max_rows=4, title=False,
+    "_column", ("pdf",), left=0.64, right=0.1, above=0.24, below=0.42, width=3.3, height=0.5, max_rows=4, title=False,
     settings={
         "font.size": 7, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7,
         "legend.fontsize": 7, "axes.linewidth": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "axes.labelpad": 2.0,
@@ -96,38 +96,40 @@ class Sheet:
             for axes in axes_row[count:]:
                 axes.remove()
         sheet = cls(page, figure, [list(axes_row[:count]) for axes_row, count in zip(grid, rows, strict=True)])
-        sheet._place(height, page.above, 0.0, 0.0)
+        sheet._place(height, page.above, page.below, 0.0, 0.0)
         return sheet
 
-    def _place(self, height: float, above: float, head: float, tail: float) -> None:
-        """Give every panel its place: ``head`` and ``tail`` are the inches above all panels and below them."""
+    def _place(self, height: float, above: float, below: float, head: float, tail: float) -> None:
+        """Give every panel its place, in inches: what it needs above and below, and what all panels need at the two ends."""
         page, (width, _) = self.page, self.figure.get_size_inches()
         rows, columns = self.axes[0].get_gridspec().get_geometry()  # type: ignore[union-attr]
         gap = page.right if page.width else page.left + page.right
-        total = head + rows * (above + height + page.below) + tail
+        total = head + rows * (above + height + below) + tail
         self.figure.set_size_inches(width, total)
         panel = (width - page.left - page.right - (columns - 1) * gap) / columns
         self.figure.subplots_adjust(
             left=page.left / width,
             right=1 - page.right / width,
             top=1 - (head + above) / total,
-            bottom=(tail + page.below) / total,
+            bottom=(tail + below) / total,
             wspace=gap / panel,
-            hspace=(above + page.below) / height,
+            hspace=(above + below) / height,
         )
 
-    def name(self, axes: Axes, title: str, y_label: str) -> None:
-        """Set a panel's title and the label of its vertical axis, in as many lines as they need."""
+    def name(self, axes: Axes, title: str, x_label: str, y_label: str) -> None:
+        """Set a panel's title and the labels of its axes, in as many lines as they need."""
         width, height = inches(axes)
         fit = int((width + 2 * self.page.right) / (1.2 * character_width()))
+        lines = [line for part in title.split("\n") for line in _wrapped(_with_breaks(part, fit), fit)]
         # with y given, matplotlib does not search for a free place, which takes long
-        axes.set_title("\n".join(line for part in title.split("\n") for line in textwrap.wrap(part, fit)), y=1.0)
+        axes.set_title("\n".join(lines), y=1.0)
+        axes.set_xlabel("\n".join(_wrapped(x_label, max(fit, 12))))
         if self.page.width and not any(row[0] is axes for row in self.rows):
             axes.tick_params(labelleft=False)  # the panels of a row share their scale
             return
         fits = int((height + self.page.above) / (1.03 * character_width()))
         lines = [y_label] if len(y_label) <= fits else y_label.replace(" (", "\n(").split("\n")
-        axes.set_ylabel("\n".join(lines if max(map(len, lines)) <= fits else textwrap.wrap(y_label, len(y_label) // 2 + 4)))
+        axes.set_ylabel("\n".join(lines if max(map(len, lines)) <= fits else _wrapped(y_label, len(y_label) // 2 + 4)))
 
     def finish(self, handles: Sequence[Artist], title: str, foot: str) -> Figure:
         """Add the title, the legend and the line of explanation: the figure grows by what they need, so nothing is covered."""
@@ -136,13 +138,14 @@ class Sheet:
         height = inches(self.axes[0])[1]
         size = letter / 0.066  # against the font of the wide format
         above = page.above + 0.15 * size * max(axes.get_title().count("\n") for axes in figure.axes)
+        under = page.below + 0.15 * size * max(axes.get_xlabel().count("\n") for axes in figure.axes)
         labels = [str(handle.get_label()) for handle in handles]
         per_line = max(1, int((width - 0.2) / (max(map(len, labels), default=1) * letter + 0.6 * size)))
         lines = -(-len(labels) // per_line)
         below = (0.152 * lines + 0.12) * size if labels else 0.0
-        titles, feet = textwrap.wrap(title, int(width / 0.088)), textwrap.wrap(foot, int(width / (0.0575 * size)))
+        titles, feet = _wrapped(title, int(width / 0.088)), _wrapped(foot, int(width / (0.0575 * size)))
         head, tail = (0.19 * len(titles) + 0.08) * page.title, (0.14 * len(feet) + 0.08) * size
-        self._place(height, above, head, tail + below)
+        self._place(height, above, under, head, tail + below)
         total = figure.get_size_inches()[1]
         if page.title:
             figure.text(0.5, 1 - 0.07 / total, "\n".join(titles), ha="center", va="top", fontsize=10, fontweight="bold")
@@ -152,6 +155,15 @@ class Sheet:
             place = (0.5, (tail + below - 0.02) / total)
             figure.legend(handles=list(handles), ncols=-(-len(labels) // lines), loc="upper center", bbox_to_anchor=place)
         return figure
+
+
+def _wrapped(text: str, fit: int) -> list[str]:
+    return textwrap.wrap(text, fit, break_on_hyphens=False)
+
+
+def _with_breaks(text: str, fit: int) -> str:
+    """Let words that are too long for a line break after their equals sign."""
+    return " ".join(word.replace("=", "= ") if len(word) > fit else word for word in text.split(" "))
 
 
 def annotate(axes: Axes, text: str, point: tuple[float, float], offset: tuple[float, float], **more: Any) -> None:

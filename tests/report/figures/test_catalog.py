@@ -177,3 +177,22 @@ def test_nine_panels_fit_a_figure(datasets: int, text: str) -> None:
 def test_an_accounted_epsilon_within_one_percent_is_the_requested_one(ratio: float, different: bool) -> None:
     cells = [figure_cell("fm", 0.3, epsilon, metrics={"privacy/epsilon_accounted": ratio * epsilon}) for epsilon in (1.0, 2.0)]
     assert ("error_vs_accounted" in drawn([*cells, *grid("dpba")])) == different
+
+
+@pytest.mark.parametrize(("error", "exact", "said"), [(0.9, 0.8, True), (0.9, 0.4, False), (0.4, 0.8, False)])
+def test_the_caption_says_if_every_fit_is_worse_than_predicting_the_mean(error: float, exact: float, said: bool) -> None:
+    levels = {"reference/no_privacy/rmse_median": exact, "reference/mean_predictor/rmse_median": 0.5}
+    cells = [figure_cell("fm", value, e, metrics=levels) for value, e in zip((error, 1.0, 0.9), EPSILONS, strict=True)]
+    sentence = "Every fit, the one without privacy included, is worse than always predicting the mean."
+    assert (sentence in drawn(cells)["error_vs_epsilon"].caption) == said
+    good = [replace(cell, params={**cell.params, "dataset": "good"}) for cell in grid("fm", metrics={**levels, "x/y": 1.0})]
+    both = drawn([*cells, *good])["error_vs_epsilon"].caption
+    assert ("Every fit on linear on wine," in both) == said
+
+
+def test_the_remark_of_a_preset_is_in_the_caption() -> None:
+    for form in ("lines", "boxes"):
+        figure = FigureSpec(form=form, remark="The paper has no such curve.")
+        picture = drawn(grid("fm"), preset=Preset(name="p/fig1", title="A paper, Figure 1", figure=figure))["figure"]
+        assert "of each cell" in picture.caption.partition("The paper has no such curve.")[0]
+        assert "The paper has no such curve." in picture.caption

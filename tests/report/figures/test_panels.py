@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from report_helpers import BLUE, EPSILONS, SYNTHETIC, VERMILION, asked, drawn, figure_cell, grid, legend, marks
+from report_helpers import BLUE, EPSILONS, PUBLIC, SYNTHETIC, VERMILION, asked, drawn, figure_cell, grid, legend, marks, words
+
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.mechanism_style import mechanism_style
+from dpbench.report.figures import style
 
 
 def test_problems_have_panels_of_their_own_and_an_attack_does_not_draw_a_fit_twice() -> None:
@@ -74,3 +79,77 @@ def test_what_else_varies_makes_curves_so_that_no_curve_folds_back() -> None:
     picture = asked([replace(row, params={"seed": "0", **row.params}) for row in rows])
     assert picture
     assert legend(picture.figure)[:2] == ["fm, seed=0", "fm, seed=1"]
+
+
+def near(*excesses: float, mechanism: str = "fm", **more: Any) -> list[CellRecord]:
+    """Cells whose errors exceed the non-private fit's, which is 0.5, by these numbers; the mean predictor's is 1.5."""
+    levels = {"reference/no_privacy/rmse_median": 0.5, "reference/mean_predictor/rmse_median": 1.5}
+    return [
+        figure_cell(mechanism, 0.5 + excess, 2.0**index, metrics={**levels, "utility/excess_rmse_median": excess}, **more)
+        for index, excess in enumerate(excesses)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("excesses", "added"), [((0.018, 0.018, 0.5, 0.5), True), ((0.025, 0.025, 0.5, 0.5), False), ((0.018, 0.5, 0.5), False)]
+)
+def test_a_curve_within_two_percent_of_the_axis_at_half_its_points_gets_a_panel_of_the_excess(
+    excesses: tuple[float, ...], added: bool
+) -> None:
+    """The axis goes from 0.5 to 1.5, with 5 % of margin on either side: 2 % are 0.022."""
+    picture = asked(near(*excesses), band=None)
+    assert picture
+    assert len(picture.figure.axes) == 1 + added
+    assert ("Below: by how much each curve exceeds the non-private fit" in picture.caption) == added
+    if added:
+        axes = picture.figure.axes[1]
+        assert axes.get_yscale() == "log"
+        assert axes.get_ylabel() == "excess over the non-private fit"
+        assert [y for _, y, _ in marks(axes, BLUE)] == list(excesses)
+
+
+@pytest.mark.parametrize(("excess", "panels"), [(True, 2), (False, 1)])
+def test_a_preset_says_whether_the_excess_has_a_panel(excess: bool, panels: int) -> None:
+    for cells in (near(0.01, 0.01), near(0.5, 0.6)):
+        picture = asked(cells, excess=excess, band=None)
+        assert picture
+        assert len(picture.figure.axes) == panels
+
+
+def test_without_an_excess_there_is_a_triangle_and_the_fit_itself_has_no_curve() -> None:
+    exact = near(0.0, 1e-15, 0.0, mechanism="no_privacy", tags=PUBLIC)
+    picture = asked([*near(0.01, -0.001, 0.02), *exact], band=None)
+    assert picture
+    axes = picture.figure.axes[1]
+    assert "Triangles at the lower end: no more than the non-private fit." in words(picture.figure)
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "v"] == [axes.get_ylim()[0]]
+    assert not marks(axes, mechanism_style("no_privacy").colour)
+    assert not [line for line in axes.lines if line.get_color() == style.GREY], "no references"
+    only = asked(near(-0.01, -0.02), band=None)
+    assert only
+    assert len(only.figure.axes) == 1, "nothing exceeds the fit"
+
+
+def test_a_curve_that_is_set_apart_has_a_panel_and_a_scale_of_its_own() -> None:
+    rows = [row for alpha, error in (("opt", 0.2), ("paper", 900.0)) for row in near(error, params={"mechanism.alpha": alpha})]
+    rows += near(0.3, mechanism="dpba")
+    picture = asked(rows, apart=("mechanism.alpha=paper",), excess=False, band=None)
+    assert picture
+    first, second = picture.figure.axes
+    assert [axes.get_title() for axes in (first, second)] == ["linear on wine", "linear on wine, alpha=paper"]
+    assert [y for _, y, _ in marks(first, BLUE)] == [0.7]
+    assert [y for _, y, _ in marks(second, BLUE)] == [900.5]
+    assert first.get_ylim()[1] < 2
+    assert legend(picture.figure)[:3] == ["fm (alpha=opt)", "fm (alpha=paper)", "dpba"]
+
+
+def test_rows_hold_one_metric_and_panels_of_a_row_have_one_scale() -> None:
+    rows = [row for data, error in (("a", 0.1), ("b", 0.4)) for row in near(error, params={"dataset": data})]
+    rates = {"utility/rate_median": 0.2}
+    rows += [figure_cell("fm", None, params={"dataset": data, "model": "odd"}, metrics=rates) for data in ("a", "b", "c")]
+    picture = asked(rows, y=("utility/rmse", "utility/rate"), excess=False, band=None)
+    assert picture
+    axes = picture.figure.axes
+    assert [one.get_ylabel() for one in axes] == [*["root mean square error (scaled target)"] * 2, *["rate"] * 3]
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    assert axes[0].get_ylim()[1] > 0.9, "both datasets fit"
