@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cell_factory import make_cell, make_sweep
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from report_helpers import PUBLIC, figure_cell, grid, make_sweep
 
 from dpbench.experiments.presets import experiments, values_of
 from dpbench.records.cell_record import CellRecord
@@ -50,12 +50,11 @@ def made_cell(params: dict[str, str], error: float, metrics: tuple[str, ...]) ->
     for name in metrics:
         for one, end in itertools.product(("no_privacy", "mean_predictor"), ("median", "mean")):
             numbers[f"{name.replace('utility/', f'reference/{one}/')}_{end}"] = 0.5
-    tags = PUBLIC if params["mechanism"] in ("no_privacy", "truncated") else {}
+    private = params["mechanism"] not in ("no_privacy", "truncated")
     curves = {name: {"x": x, "median": x, "mean": x, "p20": x, "p80": x} for name in metrics}
     more = {key: value for key, value in params.items() if key not in ("mechanism", "epsilon")}
-    return figure_cell(
-        params["mechanism"], error, float(params["epsilon"]), params=more, metrics=numbers, tags=tags, curves=curves
-    )
+    mechanism, epsilon = params["mechanism"], float(params["epsilon"])
+    return make_cell(mechanism, error, epsilon, private=private, params=more, metrics=numbers, curves=curves)
 
 
 @cache
@@ -127,7 +126,7 @@ def test_a_mean_has_no_band_of_quantiles(name: str) -> None:
 
 
 def test_the_fonts_of_a_pdf_are_truetype_in_every_format(tmp_path: Path) -> None:
-    save_figures(make_sweep(grid("fm", "dpba")), tmp_path)
+    save_figures(make_sweep([make_cell(name, 0.5, epsilon) for name in ("fm", "dpba") for epsilon in (0.1, 1.0)]), tmp_path)
     files = [tmp_path / f"error_vs_epsilon{page.suffix}.pdf" for page in FORMATS]
     for path in files:
         content = path.read_bytes()
