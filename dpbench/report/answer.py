@@ -33,9 +33,9 @@ def conclusion(boards: Sequence[Board]) -> list[str]:
     if len(groups) <= 1 and len(boards) == 1:
         verdicts = _all_details(boards)
     elif len(boards) <= MAX_BOARDS:
-        verdicts = [*map(_board_verdict, boards), *_losses(groups)]
+        verdicts = [*map(_board_verdict, boards), *_losses(groups, problems=len(boards))]
     else:
-        verdicts = [*_outcomes(groups), *_losses(groups)]
+        verdicts = [*_outcomes(groups), *_losses(groups, problems=len(boards))]
     cells = [place.cell for board in boards for place in board.places if place.cell.private]
     return [*_not_compared(boards), *verdicts, *_other_units(boards), *explosion_sentences(cells)]
 
@@ -88,17 +88,21 @@ def _other_units(boards: Sequence[Board]) -> list[str]:
 
 def _board_verdict(board: Board) -> str:
     """Return who is best at which ε, without numbers."""
-    verdicts: dict[tuple[str, str], list[float]] = {}
+    verdicts: dict[str, dict[str, list[float]]] = {}
     for level in board.levels:
         for group in level.groups:
-            verdicts.setdefault((_verdict(group), group.mark), []).append(level.accounted)
+            verdicts.setdefault(_verdict(group), {}).setdefault(group.mark, []).append(level.accounted)
     if not verdicts:
         return f"{board.title}: {_verdict(None)}."
     texts = []
-    for (verdict, mark), epsilons in verdicts.items():
-        values = listed((f"{epsilon:g}" for epsilon in epsilons), most=8)
-        at = f"every ε ({values})" if len(verdicts) == 1 and len(epsilons) > 1 else f"ε = {values}"
-        texts.append(f"{verdict} at {at}{_mark(mark)}")
+    for verdict, by_mark in verdicts.items():
+        # a verdict on every group at the same ε needs no group
+        everywhere = len({tuple(epsilons) for epsilons in by_mark.values()}) == 1 and len(by_mark) > 1
+        for mark, epsilons in [("", next(iter(by_mark.values())))] if everywhere else by_mark.items():
+            distinct = list(dict.fromkeys(epsilons))
+            values = listed((f"{epsilon:g}" for epsilon in distinct), most=8)
+            at = f"every ε ({values})" if len(verdicts) == 1 and len(distinct) > 1 else f"ε = {values}"
+            texts.append(f"{verdict} at {at}{_mark(mark)}")
     return f"{board.title}: {'; '.join(texts)}."
 
 
@@ -231,7 +235,7 @@ def _outcomes(groups: Sequence[tuple[Level, Group]]) -> list[str]:
     return [f"In {number}, each on one problem at one accounted ε: {'; '.join(texts)}."]
 
 
-def _losses(groups: Sequence[tuple[Level, Group]]) -> list[str]:
+def _losses(groups: Sequence[tuple[Level, Group]], *, problems: int) -> list[str]:
     """Return how much the best private cell loses of what the features can tell, at the smallest and the largest ε."""
     losses: dict[float, list[float]] = {}
     for level, group in groups:
@@ -239,14 +243,20 @@ def _losses(groups: Sequence[tuple[Level, Group]]) -> list[str]:
             losses.setdefault(level.accounted, []).append(lost)
     if not losses:
         return []
-    ends = [_loss(epsilon, losses[epsilon]) for epsilon in dict.fromkeys((min(losses), max(losses)))]
-    return [f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best error stands at {listed(ends)}."]
+    epsilons = dict.fromkeys((min(losses), max(losses)))
+    ends = listed(f"{_percent(losses[epsilon], problems)} at ε = {epsilon:g}" for epsilon in epsilons)
+    return [f"From the fit without privacy (0 %) to always predicting the mean (100 %), the best error stands at {ends}."]
 
 
-def _loss(epsilon: float, losses: Sequence[float]) -> str:
-    share = statistics.median(losses)
-    percent = f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
-    return f"{percent} at ε = {epsilon:g}" + (f" (median of {len(losses)} comparisons)" if len(losses) > 1 else "")
+def _percent(losses: Sequence[float], problems: int) -> str:
+    """Return the shares of the groups of one problem, or the median over several problems."""
+    if len(losses) > 1 and problems > 1:
+        return f"{_share(statistics.median(losses))} (median of {len(losses)} comparisons)"
+    return listed(map(_share, losses)) + (" (one for each group)" if len(losses) > 1 else "")
+
+
+def _share(lost: float) -> str:
+    return f"{100 * lost:.2g} %" if lost < 0.995 else f"{100 * lost:.0f} %"
 
 
 def nothing_ran(cells: Sequence[CellRecord]) -> str:

@@ -60,7 +60,7 @@ class Group:
     basis: str = ""
     """What these cells rest on, in words; empty if the level has no other group."""
     mark: str = ""
-    """The same in short."""
+    """The same in short, without what the labels of the cells say already."""
     contest: Contest | None = None
     """None if fewer than two cells have an error, and if nothing can be compared."""
 
@@ -178,7 +178,9 @@ def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[tuple[str, str]]:
     bases = []
     for group in groups:
         words = [rule_text(rule_of(group))] * rules + [currency_text(group)] * currencies
-        marks = [f"sensitivity {rule_of(group) or 'of any rule'}"] * rules + [delta_text(group)] * currencies
+        in_labels = all("mechanism.sensitivity" in cell.params for cell in group)
+        marks = [f"sensitivity {rule_of(group) or 'of any rule'}"] * (rules and not in_labels)
+        marks += [delta_text(group)] * currencies
         bases.append((", ".join(words), ", ".join(marks)))
     return bases
 

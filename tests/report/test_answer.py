@@ -62,6 +62,20 @@ def test_across_rules_no_winner_is_named_anywhere() -> None:
     assert ranks == {"a": 1, "b": 2, "c": 1, "d": 2}
 
 
+def test_where_the_labels_name_the_rule_no_sentence_names_it_again() -> None:
+    cells = [ruled("fm", error, rule, params={"mechanism.sensitivity": rule}) for rule, error in (("paper", 0.3), ("tight", 0.2))]
+    first, second, *_ = answer(cells)
+    assert "fm (sensitivity=tight): the smallest proven sensitivity (tight)" in first
+    assert "fm (sensitivity=tight) is the only ranked cell at ε = 0.8;" in second
+    assert "stands at 25 % and 50 % (one for each group) at ε = 0.8" in " ".join(answer(cells))
+
+
+def test_what_holds_for_every_group_is_said_once() -> None:
+    rules = {"a": "tight", "b": "tight", "c": "paper", "d": "paper"}
+    cells = [ruled(name, 0.6, rule, epsilon) for name, rule in rules.items() for epsilon in (1, 2)]
+    assert concluded(cells)[1] == "linear on people: no cell is better than always predicting the mean at every ε (1 and 2)."
+
+
 def test_two_cells_of_different_rules_have_no_contest_at_all() -> None:
     cells = [ruled("fm", 0.30, "paper"), ruled("dpba", 0.20, "tight")]
     text = " ".join(answer(cells))
@@ -219,14 +233,14 @@ def test_many_problems_are_counted_by_their_outcome() -> None:
         "In 5 comparisons, each on one problem at one accounted ε: good has the lowest error in 3; the lowest are practically "
         "the same in 1; no cell is better than always predicting the mean in 1."
     )
-    assert "25 % at ε = 0.8 (median of 5 comparisons)." in second
+    assert "25 % (median of 5 comparisons) at ε = 0.8." in second
     assert "All 10 cells are private" in third
 
 
 def test_only_problems_with_a_ranked_place_are_counted() -> None:
     rows = [row for data in ("a", "b", "c") for row in on(data, good=0.2, fair=0.2)]
     rows += [person_cell("open", 0.1, ranked=False, params={"dataset": "d"})]
-    assert "25 % at ε = 0.8 (median of 3 comparisons)" in " ".join(concluded(rows))
+    assert "25 % (median of 3 comparisons) at ε = 0.8" in " ".join(concluded(rows))
 
 
 def test_an_attack_fits_nothing_anew_and_adds_no_sentence() -> None:
