@@ -114,7 +114,8 @@ def _layout(columns: Sequence[_Column]) -> _Layout:
             least = sum(column.least for column in columns)
             if least <= available or (landscape and points == min(SIZES.values())):
                 wanted = sum(column.natural for column in columns)
-                share = 1.0 if wanted <= available else max(0.0, (available - least) / (wanted - least))
+                fits = wanted <= available or wanted == least  # equal: no entry has a place to break
+                share = 1.0 if fits else max(0.0, (available - least) / (wanted - least))
                 widths = [points * (column.least + share * (column.natural - column.least)) for column in columns]
                 return _Layout(size, widths, landscape)
     raise AssertionError("the last layout takes every table")

@@ -97,3 +97,8 @@ def test_latex_sets_every_table_within_the_margins(tmp_path: Path) -> None:
     results = [subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False) for _ in range(2)]
     assert [result.returncode for result in results] == [0, 0], results[0].stdout[-2000:]
     assert "Overfull" not in results[1].stdout
+
+
+def test_a_table_that_nothing_can_make_narrower_is_still_written() -> None:
+    wide = TextTable("wide", "Wide", tuple(f"name{index}" for index in range(60)), (("unbreakable",) * 60, ("indivisible",) * 60))
+    assert latex(wide).count("unbreakable") == 60
