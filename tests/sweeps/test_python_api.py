@@ -122,10 +122,11 @@ def test_nonsense_is_refused_and_nothing_is_written(
     ["plain", "", "a b", "it's", 'say "x"', "a,b", "a=b", "[1]", "{a:1}", "back\\slash", "5", "true", "null", "ε", "$x", "a\\'b"],
 )
 def test_a_text_stays_the_text_it_is(empty: Any, text: str) -> None:
-    """The option wants one of two words, and says what it got."""
+    """The option wants one of four words, and says what it got."""
     with pytest.raises(Refused) as refusal:
         dpbench.sweep({"mechanism.repair": text}, record=False)
-    assert str(refusal.value) == f"The 'repair' option of fm must be one of 'trim', 'floor', 'none'. Got {text!r} instead."
+    allowed = "'trim', 'floor', 'none', 'stationary'"
+    assert str(refusal.value) == f"The 'repair' option of fm must be one of {allowed}. Got {text!r} instead."
 
 
 def test_a_script_needs_no_guard_for_workers(empty: Any) -> None:
