@@ -84,7 +84,7 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
         idle = preset_options.idle_options(of_preset, by_group, typed)
         axes = {key: axis for key, axis in axes.items() if key not in {idle_key for idle_key, _ in idle}}
         refused = {**idle, **preset_options.refused_values(of_preset, by_group, typed)}
-        notes += preset_options.notes_on({**preset_options.undo_settings(by_group, typed), **refused})
+        notes += preset_options.notes_on({**preset_options.undo_settings(by_group, typed), **refused}, typed)
     for axis in axes.values():
         _check_axis(axis, sections)
     notes += preset_options.add_attribute_options(sections.by_group, {key: axis.values for key, axis in axes.items()})

@@ -83,10 +83,15 @@ def add_attribute_options(sections: Sections, axes: Values) -> Iterator[str]:
                 yield f"{places} needs dataset.{option}={value} where dataset={dataset}: it is chosen."
 
 
-def notes_on(refusals: Refusals) -> Iterator[str]:
-    """Yield a sentence for each component and each option of the preset that it does not take."""
+def notes_on(refusals: Refusals, typed: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for each component and each option of the preset that it does not take.
+
+    Where nothing of a kind was typed, the preset's own mixture is as its author wrote it, which needs no sentence.
+    """
+    changed = {key.partition(".")[0] for key in typed}
     for (key, name), values in refusals.items():
-        yield f"{key.partition('.')[0]}={name} does not take {key}={override_text(list(values))} of the preset: it is left out."
+        if (kind := key.partition(".")[0]) in changed:
+            yield f"{kind}={name} does not take {key}={override_text(list(values))} of the preset: it is left out."
 
 
 def _accepts(kind: str, section: Mapping[str, Any], option: str, value: Any) -> bool:
