@@ -179,7 +179,7 @@ def _alike(contest: Contest) -> str:
     values = (
         f"{errors[0]} to {errors[-1]}" if len(set(errors)) > 1 else f"{errors[0]} for {'both' if len(errors) == 2 else 'all'}"
     )
-    apart = f"they differ by less than {100 * PRACTICAL_SHARE:g} % {WAY}"
+    apart = f"a difference of less than {100 * PRACTICAL_SHARE:g} % {WAY}"
     return f"{_tied(contest)} are practically the same: the median {contest.best.primary} is {values}, {apart}"
 
 

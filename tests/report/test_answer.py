@@ -36,7 +36,7 @@ def test_the_conclusion_comes_first_and_then_a_sentence_for_each_epsilon() -> No
     assert second.endswith("(100 %), the best error stands at 50 % at ε = 0.1 and 15 % at ε = 3.2.")
     assert third.startswith("linear on people at ε = 0.1: dpba has the lowest median rmse, 0.3, lower than fm's by 0.1")
     assert fourth == (
-        "linear on people at ε = 3.2: dpba and fm are practically the same: the median rmse is 0.16 to 0.161, they differ by "
+        "linear on people at ε = 3.2: dpba and fm are practically the same: the median rmse is 0.16 to 0.161, a difference of "
         "less than 1 % of the way from the fit without privacy to the mean predictor."
     )
 
