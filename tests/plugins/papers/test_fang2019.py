@@ -23,7 +23,13 @@ COMMON = {
     "dataset.attributes": "14",
 }
 ALPHAS = "0.05 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 0.95 0.98"
-SPLIT = {**COMMON, "mechanism": "dpba", "mechanism.alpha": ALPHAS, "mechanism.sensitivity": "fang tight", "epsilon": "0.1 1 2 4"}
+SPLIT = {
+    "dataset.scaling": "corner",
+    "mechanism": "dpba",
+    "mechanism.alpha": ALPHAS,
+    "mechanism.sensitivity": "fang tight",
+    "epsilon": "0.1 1 2 4",
+}
 COMPARED = {**COMMON, "mechanism": "no_privacy fm dpc privr dpba", "epsilon": SIX}
 CURVES = {**COMMON, "mechanism": "no_privacy fm dpba", "model": "logistic", "epsilon": "0.1"}
 ATTACK = {"attack": "model_inversion", "attack.sensitive": "is_married"}
@@ -31,8 +37,10 @@ ATTACKED = {**COMMON, **ATTACK, "mechanism": "no_privacy dpc dpba", "mechanism.r
 RULES = {"": {"mechanism.sensitivity": "fang"}, "_tight": {"mechanism.sensitivity": "tight"}}
 """What the figure that the paper has, and the one with the smallest proven bounds, use for every mechanism."""
 GRIDS = {
-    "fang2019/fig3": {**SPLIT, "model": "linear"},
-    "fang2019/fig4": {**SPLIT, "model": "logistic"},
+    "fang2019/fig3": {**SPLIT, "model": "linear", "dataset": "census brazil", "dataset.attributes": "14"},
+    "fang2019/fig4": {**SPLIT, "model": "logistic", "dataset": "census brazil", "dataset.attributes": "14"},
+    "fang2019/fig3_adult": {**SPLIT, "model": "linear", "dataset": "adult", "dataset.coding": "numeric"},
+    "fang2019/fig4_adult": {**SPLIT, "model": "logistic", "dataset": "adult", "dataset.coding": "numeric"},
     **{f"fang2019/fig5{end}": {**COMPARED, **rule, "model": "linear"} for end, rule in RULES.items()},
     **{f"fang2019/fig6{end}": {**COMPARED, **rule, "model": "logistic"} for end, rule in RULES.items()},
     **{f"fang2019/fig7{end}": {**CURVES, **rule} for end, rule in RULES.items()},
