@@ -14,9 +14,9 @@ from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import style
 from dpbench.report.figures.axes import character_width, inches
 from dpbench.report.figures.distributions import MAX_VALUES, draw_boxes, draw_roc
-from dpbench.report.figures.findings import sentences_about
 from dpbench.report.figures.lines import band_text, draw_lines, foot
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
+from dpbench.report.figures.penalties import penalty_sentence
 from dpbench.report.figures.sheet import FORMATS, WIDE, PageFormat, Sheet, annotate
 from dpbench.report.formatting import group_by, listed
 from dpbench.report.labels import REFERENCES, label_of, problem_title, shortened
@@ -121,7 +121,7 @@ def _captioned(
         text,
         f"Hollow: {reasons}." if reasons else "",
         f"SYNTHETIC data: {listed(generated)}." if generated else "",
-        *sentences_about(cells),
+        penalty_sentence(cells),
         f"The first {MAX_PANELS} of {panels} panels." if panels > MAX_PANELS else "",
         f"The first {len(data.styles)} of {len(data.styles) + data.hidden} curves." if data.hidden else "",
         "A quick run, with few repeats: a first look only." if data.sweep.quick else "",
