@@ -29,7 +29,7 @@ class FigureSpec:
     log: tuple[str, ...] = option(("x",), help="the axes with a logarithmic scale: x, y")
     apart: tuple[str, ...] = option((), help="values of parameters, as key=value, whose curves have panels of their own")
     excess: bool | None = option(
-        None, help="whether panels of the excess over the non-private fit are added; null: where most curves coincide with it"
+        None, help="whether panels of the excess over the non-private fit are added; null: where a curve coincides with it"
     )
     remark: str = option("", help="sentences for the caption")
     title: str = option("", help="above the figure")
