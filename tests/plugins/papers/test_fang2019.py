@@ -46,6 +46,8 @@ GRIDS = {
     **{f"fang2019/fig7{end}": {**CURVES, **rule} for end, rule in RULES.items()},
     **{f"fang2019/fig8{end}": {**ATTACKED, **rule, "model": "linear"} for end, rule in RULES.items()},
     **{f"fang2019/fig9{end}": {**ATTACKED, **rule, "model": "logistic"} for end, rule in RULES.items()},
+    "fang2019/fig8_box": {**ATTACK, "model": "linear", "dataset": "adult", "dataset.scaling": "box", "epsilon": SIX},
+    "fang2019/fig9_box": {**ATTACK, "model": "logistic", "dataset": "adult", "dataset.scaling": "box", "epsilon": SIX},
     "fang2019/unknown": {**ATTACK, "attack.unknown": "[] [is_single]", "dataset": "adult", "dataset.scaling": "corner"},
     "fang2019/alpha": {**ATTACK, "mechanism": "dpba", "mechanism.alpha": ALPHAS, "dataset": "adult", "dataset.scaling": "corner"},
 }
