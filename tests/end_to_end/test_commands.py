@@ -196,13 +196,13 @@ def fits(text: str, declared: set[str]) -> bool:
 
 
 def test_a_cell_has_the_declared_parameters(folder: Folder) -> None:
-    optional = {"<group>.<option>", "seed", "budget", "accounting", "noise", "clipped"}
+    optional = {"<group>.<option>", "mechanism.sensitivity", "seed", "budget", "accounting", "noise", "clipped"}
     for run_id in folder.ids("cell"):
         assert set(folder.named("params", run_id)) == texts(names.declared("cell_parameters")) - optional
 
 
 def test_a_cell_and_a_sweep_have_the_declared_tags(folder: Folder) -> None:
-    only_of_some_cells = {names.ERROR, names.ROWS_DROPPED, names.AUDIT}
+    only_of_some_cells = {names.ERROR, names.ROWS_DROPPED, names.AUDIT, names.REMARKS}
     assert set(folder.named("tags", folder.ids("cell")[0])) == texts(names.declared("cell_tags")) - only_of_some_cells
     assert set(folder.named("tags", folder.ids("sweep")[0])) == texts(names.declared("sweep_tags")) - {
         names.PRESET,
@@ -239,7 +239,7 @@ def test_a_sweeps_files_have_declared_names(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("sweep")[0])
     files = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
     assert [name for name in files if not fits(name, texts(names.declared("sweep_files")))] == []
-    stems = {path.stem for path in (home / "report").iterdir() if path.suffix in (".png", ".pdf", ".tex")}
+    stems = {path.stem.removesuffix("_column") for path in (home / "report").iterdir() if path.suffix in (".png", ".pdf", ".tex")}
     assert stems <= texts(names.declared("figures")) | texts(names.declared("tables"))
 
 

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from cell_factory import make_cell, make_sweep
 from matplotlib.figure import Figure
@@ -157,3 +158,21 @@ def test_up_to_twelve_sentences_are_unfolded(tmp_path: Path, undrawn: None, prob
 @pytest.mark.parametrize(("mechanisms", "title"), [(4, "m0, m1, m2, m3 · linear · wine"), (5, "5 mechanisms · linear · wine")])
 def test_up_to_four_mechanisms_are_in_the_title(mechanisms: int, title: str) -> None:
     assert page_title(make_sweep([make_cell(f"m{number}") for number in range(mechanisms)])) == title
+
+
+def test_each_group_names_its_rule_and_has_a_first_rank_and_exploding_runs_are_counted(tmp_path: Path, undrawn: None) -> None:
+    runs = {"reference/mean_predictor/rmse": np.full(24, 0.01)}
+    cells = [
+        person_cell("a", 0.2, tags={"dpbench.sensitivity": "tight"}),
+        person_cell("b", 0.201, tags={"dpbench.sensitivity": "tight"}),
+        person_cell("c", 0.3, tags={"dpbench.sensitivity": "paper"}, runs=runs),
+    ]
+    page = page_of(make_sweep(cells, COMMAND), tmp_path)
+    rows = {
+        mechanism: row for row in page.tables[0] for mechanism in "abc" if any(text.split()[:1] == [mechanism] for text in row)
+    }
+    assert "the smallest proven sensitivity (tight)" in rows["a"][0]
+    assert "the sensitivity of the rule 'paper'" in rows["c"][0]
+    assert (rows["a"][1], rows["b"][0], rows["c"][1]) == ("1", "1", "1")
+    assert "practically the same" in rows["b"]
+    assert "(explodes in 24 of 24 runs, up to 0.31)" in " ".join(rows["c"])
