@@ -19,7 +19,7 @@ PERMUTATIONS = 4999
 MAX_ENUMERATED_REPEATS = 12
 """With up to this many repeats, the permutation test counts all ways to swap them."""
 PERMUTATIONS_PER_STEP = 500
-ENOUGH_EXCEEDANCES = 100
+MIN_EXCEEDANCES = 100
 """Draws at least as extreme as the observed difference after which p is known well enough (Besag and Clifford 1991)."""
 MIN_REPEATS = 6
 """Fewer repeats have no interval: even if all differences had the same sign, that would be chance once in 16 times or more."""
@@ -101,8 +101,8 @@ def _permutation_p(first: np.ndarray, second: np.ndarray) -> float:
         one = _weighted_medians(both, np.hstack([~swapped, swapped]))
         other = _weighted_medians(both, np.hstack([swapped, ~swapped]))
         hits = np.flatnonzero(np.abs(other - one) >= observed * (1 - 1e-9))
-        if len(first) > MAX_ENUMERATED_REPEATS and extreme + len(hits) >= ENOUGH_EXCEEDANCES:
-            return ENOUGH_EXCEEDANCES / (count + 1 + int(hits[ENOUGH_EXCEEDANCES - extreme - 1]))
+        if len(first) > MAX_ENUMERATED_REPEATS and extreme + len(hits) >= MIN_EXCEEDANCES:
+            return MIN_EXCEEDANCES / (count + 1 + int(hits[MIN_EXCEEDANCES - extreme - 1]))
         extreme, count = extreme + len(hits), count + len(swapped)
     if len(first) <= MAX_ENUMERATED_REPEATS:
         return extreme / count
