@@ -1,5 +1,6 @@
 """How all figures look: what tells curves apart in colour and in grey, and the lines of references."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,5 +116,7 @@ def styled(**settings: Any) -> Any:
 
 def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) -> None:
     """Save a figure in these formats, the same bytes for the same figure."""
+    # under Hydra's logging, every table of every font that a PDF embeds would be a line on the terminal
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     for kind in kinds:
         figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata={"CreationDate": None} if kind == "pdf" else None)

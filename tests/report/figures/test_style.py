@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import product
+from pathlib import Path
 
 import pytest
 from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.report.figures import style
@@ -51,3 +54,12 @@ def test_what_is_not_ranked_is_hollow_whatever_its_option(fill: style.Fill) -> N
 def test_each_reference_of_dpbench_has_a_line_of_its_own() -> None:
     names = ["non-private fit", "mean predictor", "control: majority", "control: imputation", "cap of the guarantee", "guessing"]
     assert len({str(style.reference_style(name)["linestyle"]) for name in names}) == len(names)
+
+
+def test_a_saved_figure_logs_nothing_under_a_log_of_everything(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Hydra shows the log of a job on the terminal, where the tables of every embedded font are not wanted."""
+    figure = Figure()
+    figure.subplots().set_title("error")
+    with caplog.at_level(logging.INFO), style.styled():
+        style.save(figure, tmp_path / "figure")
+    assert caplog.messages == []
