@@ -120,6 +120,7 @@ def _captioned(
     sentences = [
         text,
         f"Hollow: {reasons}." if reasons else "",
+        _rules_sentence(cells),
         f"SYNTHETIC data: {listed(generated)}." if generated else "",
         penalty_sentence(cells),
         f"The first {MAX_PANELS} of {panels} panels." if panels > MAX_PANELS else "",
@@ -127,6 +128,16 @@ def _captioned(
         "A quick run, with few repeats: a first look only." if data.sweep.quick else "",
     ]
     return CaptionedFigure(name, title, " ".join(filter(None, sentences)), figure)
+
+
+def _rules_sentence(cells: Sequence[CellRecord]) -> str:
+    """Return which mechanism has noise for which bounds, if curves differ in that and their names do not say it."""
+    rules = group_by((cell for cell in cells if cell.sensitivity), lambda cell: cell.sensitivity)
+    if len(rules) < 2 or any("mechanism.sensitivity" in cell.params for cell in cells):
+        return ""
+    names = {rule: dict.fromkeys(cell.params["mechanism"] for cell in group) for rule, group in rules.items()}
+    texts = "; ".join(f"{listed(mechanisms, most=6)} ({rule})" for rule, mechanisms in names.items())
+    return f"Their bounds follow different rules, so these curves do not compare the mechanisms: {texts}."
 
 
 def _lines_figure(

@@ -26,6 +26,20 @@ def test_what_is_not_ranked_is_hollow_and_the_caption_says_why(tags: dict[str, s
     assert "Hollow: not private, unproven or leaking." in words(picture.figure)
 
 
+def test_curves_whose_bounds_follow_different_rules_are_named_in_the_caption() -> None:
+    def caption(rule: str, **params: str) -> str:
+        cells = [
+            figure_cell(mechanism, 0.3, epsilon, tags={"dpbench.sensitivity": bound}, params=params)
+            for mechanism, bound in (("privr", "tight"), ("fm", rule))
+            for epsilon in (0.1, 0.8)
+        ]
+        return drawn(cells)["error_vs_epsilon"].caption
+
+    assert "do not compare the mechanisms: privr (tight); fm (fang)." in caption("fang")
+    assert "rules" not in caption("tight")
+    assert "rules" not in caption("fang", **{"mechanism.sensitivity": "fang"}), "then the names of the curves say it"
+
+
 def test_where_all_is_ranked_nothing_is_said_of_hollow_marks() -> None:
     picture = drawn(grid("fm"))["error_vs_epsilon"]
     assert "ollow" not in picture.caption + words(picture.figure)
