@@ -40,15 +40,15 @@ def explosion(cell: CellRecord) -> Explosion | None:
 
 def explosion_sentences(cells: Sequence[CellRecord]) -> list[str]:
     """Return one sentence on the runs of these cells that explode, or none."""
-    exploding = [(found, cell) for cell in cells if cell.done and (found := explosion(cell))]
+    exploding = [(runs, cell) for cell in cells if cell.done and (runs := explosion(cell))]
     if not exploding:
         return []
     exploding.sort(key=lambda pair: -pair[0].largest)
     several = len({(cell.params["model"], cell.params["dataset"]) for cell in cells}) > 1
     texts = []
-    for found, cell in exploding[:MAX_NAMED_CELLS]:
+    for runs, cell in exploding[:MAX_NAMED_CELLS]:
         problem = f" for {cell.params['model']} on {cell.params['dataset']}" if several else ""
-        texts.append(f"{label(cell)}{problem} at ε = {cell.epsilon:g} in {found.text}")
+        texts.append(f"{label(cell)}{problem} at ε = {cell.epsilon:g} in {runs.text}")
     if (more := len(exploding) - MAX_NAMED_CELLS) > 0:
         texts.append(f"and {plural(more, 'more cell')}")
     return [

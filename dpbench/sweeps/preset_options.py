@@ -64,9 +64,9 @@ def refused_values(preset: Values, sections: Sections, request: Values) -> Refus
             if option in section:
                 complete = {other: request.get(f"{kind}.{other}", [value])[0] for other, value in section.items()}
                 bad[name] = [value for value in values if not _accepts(kind, complete, option, value)]
-        mistakes = [] if kind in request else [value for value in values if all(value in some for some in bad.values())]
-        refused |= {(key, name): [value for value in some if value not in mistakes] for name, some in bad.items()}
-    return {place: some for place, some in refused.items() if some}
+        mistakes = [] if kind in request else [value for value in values if all(value in wrong for wrong in bad.values())]
+        refused |= {(key, name): [value for value in wrong if value not in mistakes] for name, wrong in bad.items()}
+    return {place: wrong for place, wrong in refused.items() if wrong}
 
 
 def add_attribute_options(sections: Sections, axes: Values) -> Iterator[str]:

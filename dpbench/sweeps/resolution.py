@@ -52,11 +52,11 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     names = {kind: component.name for kind, component in components.items()}
     privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}
     varied = {key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)}
-    if RULE_KEYS & point.axes.keys():
-        # whichever key varied it, a rule makes a variant of the mechanism, unless it has no effect on this one
+    # whichever key varied it, a rule makes a variant of the mechanism, unless it has no effect on this one
+    if sensitivity and RULE_KEYS & point.axes.keys():
         varied["mechanism.sensitivity"] = sensitivity
-        if not sensitivity:
-            del varied["mechanism.sensitivity"]
+    else:
+        varied.pop("mechanism.sensitivity", None)
     return ResolvedPoint(cell, {**names, **privacy, "splits": splits.describe(), **varied}, components, sensitivity)
 
 
