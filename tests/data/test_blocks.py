@@ -8,32 +8,15 @@ import pytest
 from dpbench.data.blocks import Block
 from dpbench.data.moments import gram
 from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import Rows, scale
+from dpbench.data.scaling import Rows
 from dpbench.data.splits import Splits
 
 SCHEMES = [Splits(repeats=2, folds=3), Splits(scheme="holdout", repeats=4)]
 
 
-@pytest.fixture(scope="module")
-def scaled(table) -> Rows:
-    generator = np.random.default_rng(0)
-    x = np.column_stack([generator.uniform(-1, 1, (5_003, 4)), np.eye(3)[generator.integers(3, size=5_003)]])
-    return scale(table(x, np.tanh(x.sum(axis=1)), (3,)), "ball", True, "real")
-
-
-def block_of(rows: Rows, splits: Splits, sampled: int) -> Block:
-    return Block(
-        lambda repeat: rows,
-        lambda repeat: splits.assign(rows.n, sampled, 0, "t", repeat),
-        range(splits.repeats),
-        splits.parts,
-        splits.tests,
-    )
-
-
 @pytest.mark.parametrize("splits", SCHEMES, ids=["k-fold", "hold-out"])
 @pytest.mark.parametrize("sampled", [5_003, 2_000])
-def test_every_run_s_sums_are_those_of_its_own_rows(splits, sampled, scaled, make, curate) -> None:
+def test_every_run_s_sums_are_those_of_its_own_rows(splits, sampled, scaled, block_of, make, curate) -> None:
     block = block_of(scaled, splits, sampled)
     query = make("model", "linear").prepare(curate(block.train, runs=block.runs)).polynomial()
     assert len(block.runs) == splits.runs == block.train.runs
@@ -50,7 +33,7 @@ def test_every_run_s_sums_are_those_of_its_own_rows(splits, sampled, scaled, mak
 
 
 @pytest.mark.parametrize("splits", SCHEMES, ids=["k-fold", "hold-out"])
-def test_a_run_trains_on_what_it_does_not_test_and_nothing_unsampled(splits, scaled) -> None:
+def test_a_run_trains_on_what_it_does_not_test_and_nothing_unsampled(splits, scaled, block_of) -> None:
     tagged = Rows(np.column_stack([np.ones(scaled.n), np.arange(scaled.n), scaled.z[:, 2:]]), scaled.geometry)
     block = block_of(tagged, splits, 3_000)
     for run, (repeat, fold) in enumerate(block.runs):
@@ -61,7 +44,7 @@ def test_a_run_trains_on_what_it_does_not_test_and_nothing_unsampled(splits, sca
         assert test == set(np.flatnonzero(labels == fold))
 
 
-def test_every_row_of_a_k_fold_is_tested_once_a_repeat(scaled) -> None:
+def test_every_row_of_a_k_fold_is_tested_once_a_repeat(scaled, block_of) -> None:
     block = block_of(scaled, Splits(repeats=2, folds=3), scaled.n)
     whole = gram(scaled.z)
     for repeat in block.test.moments.gram.reshape(2, 3, *whole.shape):
@@ -69,7 +52,7 @@ def test_every_row_of_a_k_fold_is_tested_once_a_repeat(scaled) -> None:
     assert block.test.n.reshape(2, 3).sum(axis=1).tolist() == [scaled.n, scaled.n]
 
 
-def test_repeats_and_runs_do_not_depend_on_their_block(scaled) -> None:
+def test_repeats_and_runs_do_not_depend_on_their_block(scaled, block_of) -> None:
     splits = Splits(repeats=3, folds=3)
     together = block_of(scaled, splits, 4_000).train.moments.gram.reshape(3, 3, *gram(scaled.z).shape)
     for repeat in (2, 0, 1):

@@ -15,23 +15,6 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 
 
-@pytest.fixture(scope="module")
-def scaled(table) -> Rows:
-    generator = np.random.default_rng(0)
-    x = np.column_stack([generator.uniform(-1, 1, (5_003, 4)), np.eye(3)[generator.integers(3, size=5_003)]])
-    return scale(table(x, np.tanh(x.sum(axis=1)), (3,)), "ball", True, "real")
-
-
-def block_of(rows: Rows, splits: Splits, sampled: int) -> Block:
-    return Block(
-        lambda repeat: rows,
-        lambda repeat: splits.assign(rows.n, sampled, 0, "t", repeat),
-        range(splits.repeats),
-        splits.parts,
-        splits.tests,
-    )
-
-
 def test_a_sum_over_many_chunks_is_the_sum(scaled, make, curate) -> None:
     many = Rows(np.tile(scaled.z, (8, 1)), scaled.geometry)
     query = make("model", "linear").prepare(curate(many)).polynomial()
@@ -39,7 +22,7 @@ def test_a_sum_over_many_chunks_is_the_sum(scaled, make, curate) -> None:
 
 
 @pytest.mark.parametrize("left_out", [["x1"], ["g0"], ["x0", "g0", "x3"]])
-def test_without_some_attributes_the_sums_are_those_of_the_other_columns(left_out, scaled, make, curate) -> None:
+def test_without_some_attributes_the_sums_are_those_of_the_other_columns(left_out, scaled, block_of, make, curate) -> None:
     block = block_of(scaled, Splits(repeats=2, folds=3), 4_000)
     g = scaled.geometry
     kept = [index for index, name in enumerate(g.attributes) if name not in left_out]
@@ -99,7 +82,7 @@ class Weighted:
         return self.state[run] * rows.y[:, None]
 
 
-def test_a_state_of_the_query_belongs_to_its_run(scaled) -> None:
+def test_a_state_of_the_query_belongs_to_its_run(scaled, block_of) -> None:
     block = block_of(scaled, Splits(repeats=1, folds=2), scaled.n)
     for sample in (block.train, WholeSample(scaled, scaled)):
         sums = sample.sums(Weighted(2.0, 3.0))[:, 0]
