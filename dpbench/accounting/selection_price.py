@@ -6,22 +6,29 @@ from dataclasses import dataclass
 
 from dpbench.accounting.composition import Guarantee
 
-ETA = 1.0
-"""The shape of the number of candidates that are drawn: 1 is the geometric law."""
+GEOMETRIC, LOGARITHMIC = 1.0, 0.0
+"""Shapes η of the law of the number of candidates that are drawn."""
 
 
 @dataclass(frozen=True)
 class SelectionPrice:
-    """Two prices for one answer chosen among ``cells`` candidates, each fitted once on the same rows.
+    """Prices for one answer chosen among ``cells`` candidates, each fitted once on the same rows with noise of its own.
 
-    ``naive``: everything is released, by basic composition; then anything may be done with it. ``selected``: a number of
-    candidates drawn at random is fitted and only the best is released, the best by a score that each candidate releases
-    within its own ε. Neither covers a choice by an error that was computed on the private rows without noise.
+    ``naive``: everything is released, by basic composition; then anything may be done with it. ``selected`` and ``geometric``:
+    a number of candidates drawn at random is fitted and only the best is released, the best by a score that each candidate
+    releases within its own ε. The number has the logarithmic or the geometric law. None covers a choice by an error that was
+    computed on the private rows without noise.
     """
 
     cells: int
     naive: Guarantee
     selected: Guarantee
+    geometric: Guarantee
+
+    @property
+    def selection_pays(self) -> bool:
+        """Whether private selection has a smaller ε than releasing everything."""
+        return self.selected.epsilon < self.naive.epsilon
 
     def metrics(self) -> dict[str, float]:
         """Return the finite numbers by their public names."""
@@ -31,23 +38,29 @@ class SelectionPrice:
             "privacy/bill_naive_delta": self.naive.delta,
             "privacy/bill_selected_epsilon": self.selected.epsilon,
             "privacy/bill_selected_delta": self.selected.delta,
+            "privacy/bill_geometric_epsilon": self.geometric.epsilon,
+            "privacy/bill_geometric_delta": self.geometric.delta,
         }
         return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
 def price_selection(cells: Sequence[Guarantee]) -> SelectionPrice:
-    """Return both prices for private cells with these accounted (ε, δ)."""
+    """Return the prices for private cells with these accounted (ε, δ)."""
     naive = Guarantee(math.fsum(cell.epsilon for cell in cells), math.fsum(cell.delta for cell in cells))
-    return SelectionPrice(len(cells), naive, private_selection(cells))
+    return SelectionPrice(len(cells), naive, private_selection(cells, LOGARITHMIC), private_selection(cells, GEOMETRIC))
 
 
-def private_selection(cells: Sequence[Guarantee], eta: float = ETA) -> Guarantee:
+def private_selection(cells: Sequence[Guarantee], eta: float) -> Guarantee:
     """Return the (ε, δ) of the best of K candidates drawn at random, on average as many as there are cells.
 
-    K has the truncated negative binomial law of shape η. With candidates of pure ε the choice is (2 + η)ε-DP, for any number
-    of them (Papernot and Steinke 2022, Theorem 2 with both orders to infinity; η = 1 is the random stopping of Liu and Talwar
-    2019). On any two neighbours the laws of an (ε, δ) candidate are within δ of two that are ε-DP (Dwork, Rothblum, Vadhan
-    2010), so the laws of the choice are within E[K] δ of two that are (2 + η)ε-DP, which adds E[K] δ (1 + e^((2 + η)ε)).
+    K has the truncated negative binomial law of shape η > -1: logarithmic at 0, geometric at 1 (the random stopping of Liu and
+    Talwar 2019). With candidates of pure ε the choice is (2 + η)ε-DP, whatever the mean of K (Papernot and Steinke 2022,
+    Theorem 2 with both orders to infinity). Proof: if q is the probability that a candidate is better than y, then y is chosen
+    with density Q(y) f'(1 - q), where f'(1 - q) is proportional to (γ + (1 - γ) q)^-(1 + η) (f is K's generating function). A
+    neighbour changes Q(y) by a factor of at most e^ε, q too, hence γ + (1 - γ) q too, and f' by at most e^((1 + η)ε).
+
+    On any two neighbours the laws of an (ε, δ) candidate are within δ of two that are ε-DP (Dwork, Rothblum, Vadhan 2010), so
+    the laws of the choice are within E[K] δ of two that are (2 + η)ε-DP, which adds E[K] δ (1 + e^((2 + η)ε)).
     """
     if not cells:
         return Guarantee(0.0, 0.0)

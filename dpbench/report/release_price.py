@@ -11,6 +11,10 @@ from dpbench.report.formatting import group_by
 
 HEADING = "What releasing the best cell would cost"
 NO_BOUND = "choosing by these errors has no finite privacy cost: they are computed on the private rows, without noise"
+SHARED_NOISE = (
+    "The cells recorded here are not these fits: drawn from one seed, they share their noise at every ε, so that the noisy "
+    "answers of two cells give away the exact one. Never publish them together."
+)
 
 
 @dataclass(frozen=True)
@@ -22,24 +26,36 @@ class ReleasePrice(SelectionPrice):
 
     table: str = ""
     """Which table it is, if the sweep has several."""
+    shared_noise: bool = False
+    """Whether the recorded cells drew their noise from one seed."""
 
     @property
     def sentence(self) -> str:
-        """One sentence, printed below the table."""
-        return (
-            f"Releasing the best of these {self.cells} private cells{self.table}: {_price(self.naive)} if all are released, "
-            f"{_price(self.selected)} by private selection; {NO_BOUND}."
-        )
+        """One sentence, printed below the table: the cheapest way first, and none that costs more than releasing all."""
+        ways = [f"{_price(self.naive)} if all are fitted anew and released"]
+        if self.selection_pays:
+            ways.insert(0, f"{_price(self.selected)} by private selection")
+        return f"Releasing the best of these {self.cells} private cells{self.table}: {', '.join(ways)}; {NO_BOUND}."
 
     @property
     def paragraph(self) -> str:
         """The text below the heading in the note and on the page."""
         return (
-            f"To fit each of the {self.cells} private cells{self.table} once on the same rows and publish them all: "
-            f"{_price(self.naive)}, the sum. To draw cells at random, about {self.cells} times, and publish only the one with "
-            f"the best score, where each cell releases its score within its own ε: {_price(self.selected)} (Papernot and Steinke "
-            f"2022). But {NO_BOUND}. To have a bound, choose by facts that do not depend on these rows, or let every cell spend "
-            "a part of its ε on a noisy score and choose by that."
+            f"To fit each of the {self.cells} private cells{self.table} once on the same rows, each with noise of its own, and "
+            f"publish them all: {_price(self.naive)}, the sum. {self._selection} But {NO_BOUND}. To have a bound, choose by "
+            "facts that do not depend on these rows, or let every cell spend a part of its ε on a noisy score and choose by that."
+            + (f" {SHARED_NOISE}" if self.shared_noise else "")
+        )
+
+    @property
+    def _selection(self) -> str:
+        if not self.selection_pays:
+            return f"To publish only one by private selection would not be cheaper ({_price(self.selected)})."
+        geometric = f"; with a geometric number, {_price(self.geometric)}" if self.geometric.epsilon < self.naive.epsilon else ""
+        return (
+            f"To draw cells at random, about {self.cells} times, and publish only the one with the best score, where each cell "
+            f"releases its score within its own ε: {_price(self.selected)} if the number of draws has the logarithmic law"
+            f"{geometric} (Papernot and Steinke 2022)."
         )
 
 
@@ -50,12 +66,13 @@ def release_price(cells: Sequence[CellRecord]) -> ReleasePrice | None:
     for table, fits in group_by(private, lambda cell: cell.params["dataset"]).items():
         once = {_fit_params(cell): cell for cell in fits}
         if len(once) > 1:
-            prices[table] = price_selection([_accounted(cell) for cell in once.values()])
+            shared = sum(cell.simulated for cell in once.values()) > 1
+            prices[table] = price_selection([_accounted(cell) for cell in once.values()]), shared
     if not prices:
         return None
-    table, price = max(prices.items(), key=lambda item: item[1].naive.epsilon)
+    table, (price, shared) = max(prices.items(), key=lambda item: item[1][0].naive.epsilon)
     text = f" on {table}, the most expensive of {len(prices)} tables" if len(prices) > 1 else ""
-    return ReleasePrice(price.cells, price.naive, price.selected, text)
+    return ReleasePrice(price.cells, price.naive, price.selected, price.geometric, text, shared)
 
 
 def _fit_params(cell: CellRecord) -> frozenset[tuple[str, str]]:
