@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from dpbench.accounting.conversion import gdp_of_epsilon, zcdp_of_epsilon
+from dpbench.accounting.conversion import gdp_of_epsilon
 from dpbench.accounting.costs import Currency
 from dpbench.base.errors import Refused
 
@@ -17,10 +17,10 @@ MAX_DOUBLINGS = 60
 CONVERSIONS: dict[Currency, Callable[[float, float], float]] = {
     "pure": lambda epsilon, delta: epsilon,
     "approx": lambda epsilon, delta: epsilon,
-    "zcdp": zcdp_of_epsilon,
+    "zcdp": lambda epsilon, delta: gdp_of_epsilon(epsilon, delta) ** 2 / 2,
     "gdp": gdp_of_epsilon,
 }
-"""The worth of (ε, δ) in each currency. Pure ε is accounted as (ε, 0), so it is worth itself."""
+"""The worth of (ε, δ) in each currency; in ρ that of normal noise. Pure ε is accounted as (ε, 0), so it is worth itself."""
 
 
 def calibrated(epsilon: float, delta: float, currency: Currency, accounted: Callable[[float], float]) -> float:

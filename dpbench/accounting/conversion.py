@@ -31,7 +31,12 @@ def epsilon_of_gdp(mu: float, delta: float) -> float:
 
 def gdp_of_epsilon(epsilon: float, delta: float) -> float:
     """Return the largest μ whose μ-GDP is (ε, δ)-DP: the inverse of :func:`epsilon_of_gdp`."""
-    return _increasing_root(lambda mu: delta_of_gdp(mu, epsilon) - delta, 1.0)
+    low = high = 1.0
+    for _ in range(MAX_DOUBLINGS):
+        if delta_of_gdp(low, epsilon) <= delta <= delta_of_gdp(high, epsilon):
+            break
+        low, high = (low / 2, high) if delta_of_gdp(low, epsilon) > delta else (low, high * 2)
+    return low if low == high else _root(lambda mu: delta_of_gdp(mu, epsilon) - delta, low, high)
 
 
 def gdp_of_pure(epsilon: float) -> float:
@@ -62,24 +67,6 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
 
     best = minimize_scalar(epsilon, bounds=(-14.0, 14.0), method="bounded", options={"xatol": 1e-12})
     return max(min(float(best.fun), rho + 2 * math.sqrt(rho * math.log(1 / delta))), 0.0)
-
-
-def zcdp_of_epsilon(epsilon: float, delta: float) -> float:
-    """Return the largest ρ whose ρ-zCDP is (ε, δ)-DP: the inverse of :func:`epsilon_of_zcdp`."""
-    log = math.log(1 / delta)
-    # the root of ε = ρ + 2 sqrt(ρ log(1/δ)), which is never above the result: a start for the search
-    classic = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
-    return _increasing_root(lambda rho: epsilon_of_zcdp(rho, delta) - epsilon, classic)
-
-
-def _increasing_root(function: Callable[[float], float], start: float) -> float:
-    """Return the root of a function that increases from below zero to above it on the positive numbers."""
-    low = high = start
-    for _ in range(MAX_DOUBLINGS):
-        if function(low) <= 0 <= function(high):
-            break
-        low, high = (low / 2, high) if function(low) > 0 else (low, high * 2)
-    return low if low == high else _root(function, low, high)
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -95,7 +95,6 @@ class LedgerEntry:
 RECORDED_ORDER = ("query", "norm", "sensitivity", "bound", "noise", "scale", "cost", "sound", "proof")
 
 
-def noise_costs(law: str, bound: float) -> tuple[Cost, ...]:
-    """Return the costs that noise of a law may have if neighbours move its answer by a bound, in scales; none for other laws."""
-    pure, normal = (Pure(bound),), (Gdp(bound), Zcdp(bound * bound / 2))
-    return {"laplace": pure, "geometric": pure, "gaussian": normal}.get(law, ())
+def noise_cost(law: str, bound: float) -> Cost | None:
+    """Return the cost of noise of a law if neighbours move its answer by a bound, in scales; None for other laws."""
+    return {"laplace": Pure(bound), "geometric": Pure(bound), "gaussian": Gdp(bound)}.get(law)

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from dpbench.accounting.composition import Guarantee, compose, epsilon_at
-from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Pure, noise_costs
+from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Pure, noise_cost
 from dpbench.base.errors import Refused
 
 INSTALL = "pip install 'dp-regression-bench[accounting]' (dp-accounting)"
@@ -53,7 +53,7 @@ Pair = tuple[str, float, float]
 def _worst_pair(entry: LedgerEntry) -> Pair:
     cost, noise, bound = entry.cost, entry.noise or "", entry.bound or 0.0
     # an entry with another cost than its law and bound have (from a loop, say) is priced by its stated cost
-    if cost in noise_costs(noise, bound):
+    if cost == noise_cost(noise, bound):
         if noise != "geometric":
             return (noise, 1.0, bound)
         if steps := _steps(entry.scale, bound):

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import special, stats
 
-from dpbench.accounting.costs import noise_costs
+from dpbench.accounting.costs import noise_cost
 from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.base.random_streams import stream
 from dpbench.privacy.noise import Noise
@@ -65,7 +65,7 @@ def check_noise(noise: Noise, draws: np.ndarray, false_alarm: float, ties: np.ra
     """Test draws (runs, coefficients) that are declared to be independent; ``ties`` draws points of the jumps of F."""
     law = DECLARED_LAWS[noise.law.name]
     uniform = law.uniform(draws, np.broadcast_to(noise.scale, draws.shape), ties.random(draws.shape))
-    if noise.law.norm != law.norm or noise.cost not in noise_costs(noise.law.name, float(noise.bound)):
+    if noise.law.norm != law.norm or noise.cost != noise_cost(noise.law.name, float(noise.bound)):
         p_values = {"the price that the law states": 0.0}
     elif not np.isfinite(uniform).all():
         p_values = {"the values that the law can take": 0.0}

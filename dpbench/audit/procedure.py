@@ -10,7 +10,7 @@ from dpbench.audit.noise_goodness_of_fit import NoiseTest, check_answer_noise
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import Replays, audit_replays, replay
 from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
-from dpbench.audit.subject import AuditSubject, ClaimedPrivacy, exact_cost
+from dpbench.audit.subject import AuditSubject, ClaimedPrivacy
 from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
@@ -78,7 +78,7 @@ def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tup
         share = false_alarm / max(len(transcript), 1)
         for repeats in repeat_answers(transcript, subject, (first, second), settings.runs):
             tests += check_answer_noise(repeats, share, settings.seed)
-            answer_claim = ClaimedPrivacy.of([exact_cost(repeats.answer)], subject.budget.delta)
+            answer_claim = ClaimedPrivacy.of([repeats.answer.call.cost], subject.budget.delta)
             bounds.append(epsilon_lower_bound(answer_scores(repeats), answer_claim, share, repeats.answer.query, origin))
     if settings.level != "component":
         weights = [subject.repeat_fits(table, settings.runs, f"release, world {at}") for at, table in enumerate((first, second))]

@@ -115,18 +115,9 @@ class ClaimedPrivacy:
 
     @classmethod
     def of_fit(cls, curator: Curator) -> Self:
-        """Return the claim of a fit from its ledger and its tape."""
-        total, answers = curator.ledger.total, curator.tape or []
-        costs = [exact_cost(answer) for answer in answers if answer.noise is not None]
-        # an entry without an answer on the tape, or an answer without a proof, has no μ
-        mu = _total_mu(costs) if len(costs) == len(curator.ledger.entries) else None
-        return cls(total.epsilon, total.delta, mu)
-
-
-def exact_cost(answer: Answer) -> Cost:
-    """Return the cost of an answer. Normal noise that is accounted in zCDP has an exact μ, which is a sharper claim."""
-    cost, noise = answer.call.cost, answer.noise
-    return Gdp(float(noise.bound)) if noise is not None and noise.law.name == "gaussian" and cost == noise.cost else cost
+        """Return the claim of a fit from its ledger."""
+        total = curator.ledger.total
+        return cls(total.epsilon, total.delta, _total_mu([entry.cost for entry in curator.ledger.entries]))
 
 
 def _total_mu(costs: Sequence[Cost]) -> float | None:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpbench.accounting.costs import Cost, Gdp, LedgerEntry, Pure, Zcdp
+from dpbench.accounting.costs import Cost, Gdp, LedgerEntry, Pure
 from dpbench.base.random_streams import stream
 
 Array = np.ndarray
@@ -95,13 +95,6 @@ class Gaussian(Law):
         return np.asarray(np.square(scale))
 
 
-class ConcentratedGaussian(Gaussian):
-    """The normal law, counted in zCDP: ρ = bound² / 2 (Bun and Steinke 2016, Proposition 1.6)."""
-
-    def cost(self, bound: float) -> Cost:
-        return Zcdp(bound * bound / 2)
-
-
 @dataclass(frozen=True)
 class Noise:
     """One joint release: ``bound`` is the supremum of ‖change / scale‖ over neighbours, in the law's norm."""
@@ -155,13 +148,8 @@ def geometric(sensitivity: int, epsilon: float, proof: str) -> Noise:
 
 
 def gaussian(sensitivity: float, mu: float, proof: str) -> Noise:
-    """Return Gaussian noise for an L2 sensitivity: standard deviation = sensitivity / μ, which is μ-GDP."""
+    """Return Gaussian noise for an L2 sensitivity: standard deviation = sensitivity / μ, which is μ-GDP (and μ²/2-zCDP)."""
     return _equal_scales(Gaussian(), sensitivity, mu, proof)
-
-
-def concentrated(sensitivity: float, rho: float, proof: str) -> Noise:
-    """Return Gaussian noise for an L2 sensitivity, paid in ρ: standard deviation = sensitivity / sqrt(2ρ)."""
-    return _equal_scales(ConcentratedGaussian(), sensitivity, math.sqrt(2 * rho) if rho > 0 else rho, proof)
 
 
 def _equal_scales(law: Law, sensitivity: float, bound: float, proof: str) -> Noise:

@@ -10,7 +10,7 @@ import numpy as np
 from dpbench.accounting.costs import Cost, Pure, Zcdp
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Noise, concentrated, laplace
+from dpbench.privacy.noise import Noise, gaussian, laplace
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.weighted_moments import WeightedMoments, squared_norm
 
@@ -54,8 +54,7 @@ def noise_on_a(moments: WeightedMoments, distribution: Distribution, epsilon: fl
         norm = squared if geometry.scaling == "box" else math.sqrt(geometry.dimension)
         return laplace(2 * moments.largest * norm, epsilon, "twice a row's largest L1 norm (Park and Welling 2016, equation 3)")
     factor = math.sqrt(2 * math.log(1.25 / delta))
-    proof = "twice a row's largest L2 norm, and Bun and Steinke 2016, Proposition 1.6"
-    return concentrated(2 * moments.largest * math.sqrt(squared), (epsilon / factor) ** 2 / 2, proof)
+    return gaussian(2 * moments.largest * math.sqrt(squared), epsilon / factor, "twice a row's largest L2 norm")
 
 
 def epsilon_per_release(composition: Composition, distribution: Distribution, budget: Budget, steps: int) -> float:

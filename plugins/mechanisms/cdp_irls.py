@@ -17,7 +17,7 @@ from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import ConcentratedGaussian, Noise, laplace
+from dpbench.privacy.noise import Gaussian, Noise, laplace
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
@@ -35,8 +35,9 @@ class ConcentratedIRLS(Mechanism):
     minimiser of the Huber loss with threshold 1/κ, which is close to that of Σ|y - x'w|.
 
     Guarantee: ρ-zCDP at ρ = ε for replace-one neighbours (``variant=sound``); ε-DP with ``distribution=laplace``. Each step is
-    one release of (B, A) at ρ/J, from the L2 sensitivity of both together: κ√4.5 in the ball, 2κ in the corner, κ√(2M(M + 1))
-    in the box of M columns, where a one-hot group counts as one. A weight depends only on its row and on private answers.
+    one release of (B, A) at ρ/J, entered as μ = √(2ρ/J), from the L2 sensitivity of both together: κ√4.5 in the ball, 2κ in the
+    corner, κ√(2M(M + 1)) in the box of M columns, where a one-hot group counts as one. A weight depends only on its row and on
+    private answers.
     ``variant=published`` is NOT private, and every record says so.
 
     Public: n and the bounds. The coefficient of the weighted intercept's square is not n, so it gets noise.
@@ -112,8 +113,8 @@ class ConcentratedIRLS(Mechanism):
             noise = laplace(moments.l1_bound, budget.epsilon, moments.proof)
             off_diagonal = math.sqrt(2) * moments.l1_bound / budget.epsilon
         else:
-            bound = math.sqrt(2 * budget.epsilon)  # ρ = bound²/2
-            noise = Noise(ConcentratedGaussian(), moments.spread(moments.l2_bound / bound), bound, moments.proof)
+            bound = math.sqrt(2 * budget.epsilon)  # ρ = μ²/2
+            noise = Noise(Gaussian(), moments.spread(moments.l2_bound / bound), bound, moments.proof)
             off_diagonal = moments.l2_bound / bound / math.sqrt(2)
         noisy = moments.quadratic(curator.release(moments, noise), curator.n)
         # the operator norm of a symmetric noise matrix is about 2 std_off √D

@@ -11,16 +11,13 @@ import pytest
 
 from dpbench.accounting.calibration import CONVERSIONS, calibrated
 from dpbench.accounting.composition import compose
-from dpbench.accounting.conversion import (
-    zcdp_of_epsilon,
-)
 from dpbench.accounting.costs import Approx, Gdp, Pure, Zcdp
 from dpbench.base.errors import Refused
 
 BACK: dict[str, Callable[[float, float], float]] = {
     "pure": lambda epsilon, delta: compose([Pure(epsilon)], delta).epsilon,
     "approx": lambda epsilon, delta: compose([Approx(epsilon, delta)], delta).epsilon,
-    "zcdp": lambda rho, delta: compose([Zcdp(rho)], delta).epsilon,
+    "zcdp": lambda rho, delta: compose([Gdp(math.sqrt(2 * rho))], delta).epsilon,
     "gdp": lambda mu, delta: compose([Gdp(mu)], delta).epsilon,
 }
 
@@ -46,7 +43,7 @@ def test_a_mechanism_that_spends_in_another_currency_than_it_counts_is_searched_
 
 def test_a_mechanism_that_costs_nothing_or_everything_gets_the_conversion() -> None:
     for constant in (0.0, math.inf):
-        assert calibrated(2.0, 1e-6, "zcdp", lambda budget, constant=constant: constant) == zcdp_of_epsilon(2.0, 1e-6)
+        assert calibrated(2.0, 1e-6, "zcdp", lambda budget, constant=constant: constant) == CONVERSIONS["zcdp"](2.0, 1e-6)
     with pytest.raises(Refused, match="budget=claimed"):
         calibrated(2.0, 1e-6, "approx", lambda budget: 1.0)
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from dpbench.audit.noise_goodness_of_fit import check_answer_noise, check_noise
-from dpbench.privacy.noise import ConcentratedGaussian, Gaussian, Geometric, Laplace, Noise
+from dpbench.privacy.noise import Gaussian, Geometric, Laplace, Noise
 
-LAWS = [Laplace(), Gaussian(), ConcentratedGaussian(), Geometric()]
+LAWS = [Laplace(), Gaussian(), Geometric()]
 REPETITIONS = 400
 MAX_ALARMS = 13
 """P[Binomial(400, 0.01) > 13] = 6e-5."""

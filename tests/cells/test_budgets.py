@@ -14,7 +14,7 @@ from dpbench.cells.cell import Settings
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.scaling import Rows
-from dpbench.privacy.noise import concentrated, gaussian, laplace
+from dpbench.privacy.noise import gaussian, laplace
 
 DELTA = 1e-5
 PUBLISHED = {"mechanism": "cdp_irls", "mechanism.variant": "published"}
@@ -41,7 +41,7 @@ class Spender(Mechanism):
         elif self.how == "half":
             curator.release(query, gaussian(1.0, share, "p"))
         else:
-            curator.release(query, concentrated(1.0, share, "p"))
+            curator.release(query, gaussian(1.0, np.sqrt(2 * share), "p"))
         return Fit.good(np.zeros((curator.runs, curator.geometry.dimension)))
 
 

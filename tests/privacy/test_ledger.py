@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.accounting.conversion import epsilon_of_gdp
 from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Nothing, Pure, Zcdp
 from dpbench.base.errors import Refused
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Ledger, Overspent, merge
-from dpbench.privacy.noise import Draws, concentrated, gaussian, laplace
+from dpbench.privacy.noise import Draws, gaussian, laplace
 from dpbench.records.leaks import Leak
 
 PROVEN: list[tuple[str, dict[str, Any]]] = [
@@ -198,14 +199,19 @@ def test_one_scale_is_written_as_a_number_with_its_sensitivity(some, make, curat
     assert entry["scale"] == pytest.approx(4**2 / 0.5)
 
 
-def test_gaussian_releases_are_priced_by_their_mu_and_rho(some, make) -> None:
-    for currency, noise in (("gdp", gaussian(3.0, 0.5, "p")), ("zcdp", concentrated(3.0, 0.125, "p"))):
-        curator = Curator(WholeSample(some), Counted(), Budget(0.5, 1e-6, currency))
-        query = make("model", "linear").prepare(curator).polynomial()
-        curator.release(query, noise)
-        assert noise.scale[0, 0] == pytest.approx(6.0), "both are the same normal noise"
-        assert noise.sensitivity == pytest.approx(3.0)
-        assert curator.ledger.entries[0].cost == (Gdp(0.5) if currency == "gdp" else Zcdp(pytest.approx(0.125)))
+@pytest.mark.parametrize(("currency", "worth"), [("gdp", 0.5), ("zcdp", 0.125), ("approx", epsilon_of_gdp(0.5, 1e-6))])
+def test_normal_noise_is_entered_in_mu_and_checked_in_the_budget_s_currency(currency, worth, some, make) -> None:
+    """ρ = μ²/2: a budget of exactly that pays for the answer, and one that is a millionth smaller refuses it."""
+    noise = gaussian(3.0, 0.5, "p")
+    assert noise.scale[0, 0] == pytest.approx(6.0)
+    assert noise.sensitivity == pytest.approx(3.0)
+    enough, too_little = (Curator(WholeSample(some), Counted(), Budget(b, 1e-6, currency)) for b in (worth, worth * (1 - 1e-6)))
+    query = make("model", "linear").prepare(enough).polynomial()
+    enough.release(query, noise)
+    assert [entry.cost for entry in enough.ledger.entries] == [Gdp(0.5)]
+    with pytest.raises(Overspent):
+        too_little.release(query, noise)
+    assert not too_little.ledger.entries
 
 
 def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak() -> None:

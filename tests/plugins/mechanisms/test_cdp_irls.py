@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import integrate, optimize, stats
 
 from dpbench.accounting.conversion import epsilon_of_zcdp
-from dpbench.accounting.costs import Pure, Zcdp
+from dpbench.accounting.costs import Gdp, Pure
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale, truncate
@@ -187,14 +187,44 @@ def test_steps_do_not_share_their_noise(geometry, rows, fitted) -> None:
 def test_the_sound_variant_spends_exactly_its_budget(model, epsilon, drawn, fitted) -> None:
     steps = 5 if model == "robust" else 1
     _, gaussian = fitted(drawn(), model, epsilon)
-    assert [entry.cost for entry in gaussian.ledger.entries] == [Zcdp(pytest.approx(epsilon / steps, rel=1e-12))] * steps
-    assert gaussian.ledger.total.epsilon == pytest.approx(epsilon_of_zcdp(epsilon, 1e-6), rel=1e-9)
+    mu = pytest.approx(np.sqrt(2 * epsilon / steps), rel=1e-12)
+    assert [entry.cost for entry in gaussian.ledger.entries] == [Gdp(mu)] * steps
+    ledger = gaussian.ledger
+    assert ledger.budget.currency == "zcdp"
+    assert ledger.budget.spent([entry.cost for entry in ledger.entries]) == pytest.approx(epsilon, rel=1e-12)
     assert gaussian.ledger.total.epsilon > epsilon, "ρ is not ε"
     _, laplace = fitted(drawn(), model, epsilon, distribution="laplace")
     assert [entry.cost for entry in laplace.ledger.entries] == [Pure(pytest.approx(epsilon / steps, rel=1e-12))] * steps
     assert (laplace.ledger.total.epsilon, laplace.ledger.total.delta) == (pytest.approx(epsilon, rel=1e-12), 0.0)
     assert gaussian.ledger.sound
     assert laplace.ledger.sound
+
+
+@pytest.mark.parametrize("model", ["robust", "linear"])
+def test_the_accounted_epsilon_is_that_of_the_worst_pair_of_rows_and_no_larger(model, geometry, rows, fitted) -> None:
+    """ε = 1.9945 at ρ = 0.1 and δ = 1e-6, where the conversion from ρ gives 2.142.
+
+    Independent of the accountant: the largest move of each answer over pairs of rows of a grid, in units of the noise that was
+    drawn, is a shift of a normal law; its δ(ε) is an integral over that law's density.
+    """
+    weight = 5.0 if model == "robust" else 1.0
+    _, curator = fitted(rows(geometry(2), [[1.0, 1.0]], [1.0]), model, 0.1)
+    grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))  # (x1, x2, y)
+    first, second = np.triu_indices(2)
+    answers = weight * np.c_[grid[:, first] * grid[:, second], grid[:, :2] * grid[:, 2:]]
+    moves = [np.linalg.norm((answers[:, None] - answers) / a.noise.scale[0], axis=-1).max() for a in curator.tape]
+    assert len(moves) == (5 if model == "robust" else 1)
+    mu = np.linalg.norm(moves)
+
+    def delta(epsilon: float) -> float:
+        start = epsilon / mu + mu / 2  # where the density of N(μ, 1) exceeds e^ε times that of N(0, 1)
+        excess = lambda x: stats.norm.pdf(x, mu) - np.exp(epsilon) * stats.norm.pdf(x)  # noqa: E731
+        return float(integrate.quad(excess, start, start + 12, epsabs=0)[0])
+
+    exact = optimize.brentq(lambda epsilon: delta(epsilon) - 1e-6, 0.1, 10, xtol=1e-12)
+    assert exact == pytest.approx(1.9945, abs=5e-5)
+    assert curator.ledger.total.epsilon == pytest.approx(exact, rel=1e-7)
+    assert epsilon_of_zcdp(0.1, 1e-6) == pytest.approx(2.142, abs=5e-4)
 
 
 @pytest.mark.parametrize("options", PUBLISHED, ids=str)
