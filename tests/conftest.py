@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import textwrap
@@ -59,6 +60,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if str(item.path.relative_to(Path(__file__).parent)).startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _digest_key(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Digests of private rows in tests have a key of their own, also in subprocesses: no test touches the user's."""
+    file = tmp_path_factory.mktemp("key") / "digest_key"
+    file.write_text("0123456789abcdef" * 4)
+    os.environ.update({"DPBENCH_KEY_FILE": str(file), "XDG_CONFIG_HOME": str(file.parent)})
 
 
 @pytest.fixture(scope="session")

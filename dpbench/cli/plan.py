@@ -22,6 +22,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
 
     from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
+    from dpbench.sweeps.resuming import resume
     from dpbench.tracking.run_writer import Writer
     from dpbench.tracking.store import open_store
 
@@ -30,7 +31,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     tracking = points[0].config["tracking"]
     # without a store, or where it cannot be reached, nothing is known to be recorded
     with suppress(Refused), open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
-        planned = planned.resumed(writer.finished([cell.cell.key for cell in planned.to_run]))
+        planned, _ = resume(planned, writer)
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     table = Table(header_style="bold", pad_edge=False)
     names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))

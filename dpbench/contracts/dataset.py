@@ -77,7 +77,7 @@ class Dataset(Component):
 
     @property
     def public(self) -> bool:
-        """Whether anyone may see the rows. If not, records omit the messages of plugins' exceptions, which may quote a row."""
+        """Whether anyone may see the rows. If not, records omit what may quote or confirm a row, and say how private they are."""
         return self.synthetic
 
     @property
@@ -112,7 +112,11 @@ class Dataset(Component):
         return False
 
     def fingerprint(self) -> str:
-        """Return a text that changes when the data changes. It is part of every cell's key, as are the options and the code."""
+        """Return a text that changes when the data changes, such as a checksum.
+
+        It is part of every cell's key, as are the options and the code. If the rows are not public, only a keyed digest of this
+        text is, so that nobody can confirm a guess about a row.
+        """
         return ""
 
     def fetch(self, say: Callable[[str], None]) -> None:

@@ -1,11 +1,11 @@
-"""DataFrames passed from Python: ``dataset.path`` becomes ``frame:<hash>``, which worker processes on this machine can read.
+"""DataFrames passed from Python: ``dataset.path`` becomes ``frame:<digest>``, which worker processes on this machine can read.
 
 The rows lie in a Parquet file, in a folder that only the user can open and that is removed when the sweep ends. The name
-is a hash of the content, so that the same rows give the same cells in another program.
+is a keyed digest of the content: the same rows give the same cells in another program of the user, and nobody who reads the
+recorded command can confirm a guess about a row.
 """
 
 import atexit
-import hashlib
 import os
 import shutil
 import tempfile
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbench.base.errors import Refused, refuse_on
+from dpbench.files.digest_key import keyed_digest
 
 PREFIX = "frame:"
 FOLDER_VARIABLE = "DPBENCH_FRAMES"
@@ -41,7 +42,7 @@ def store_frame(frame: Any) -> str:
     content = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(content, table.schema) as writer:
         writer.write_table(table)
-    name = hashlib.sha256(content.getvalue()).hexdigest()[:32]
+    name = keyed_digest("frame", content.getvalue())
     if FOLDER_VARIABLE not in os.environ:
         os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="dpbench-")  # readable by its owner only
         atexit.register(remove_frames)

@@ -21,6 +21,8 @@ class Provenance:
     """The rule of the mechanism's bounds, or an empty text."""
     remarks: str = ""
     """What a reader must know about the attack on this table, in sentences, or an empty text."""
+    digest_key: str = ""
+    """The short name of the key of the table's digest; empty if the table is public, which needs none."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.PLUGIN_VERSION: provenance.plugin_version,
         names.SENSITIVITY: provenance.sensitivity,
         names.REMARKS: provenance.remarks or None,
+        names.DIGEST_KEY: provenance.digest_key or None,
         names.NOISE: standing.noise,
         names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),

@@ -22,6 +22,7 @@ from dpbench.report.summary import SweepSummary
 from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
 from dpbench.sweeps.engines import Engine, WorkerDied, engine_named, run
 from dpbench.sweeps.plan import SweepPlan
+from dpbench.sweeps.resuming import resume
 from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_files import write_sweep_files
@@ -56,8 +57,9 @@ def execute(
     tracking = config["tracking"]
     _check_settings(config)
     with open_store(tracking["uri"], tracking["experiment"]) as store, Writer(store) as writer:
-        recorded = {} if config["rerun"] else writer.finished([planned.cell.key for planned in plan.to_run])
-        plan = plan.resumed(recorded)
+        recorded: Mapping[str, CellRecord] = {}
+        if not config["rerun"]:
+            plan, recorded = resume(plan, writer)
         engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
         record = describe_sweep(plan, config, command, overrides)
         key = sweep_key(plan, record.preset)

@@ -16,6 +16,7 @@ from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
+from dpbench.files.digest_key import key_id
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.grid import GridPoint
@@ -158,7 +159,8 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
         dropped, remarks = table.dropped, "" if reason else " ".join(attack.remarks(table.geometry))
     plugin = registry().version_of(type(mechanism))
-    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks)
+    key = "" if dataset.public else key_id()
+    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key)
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 

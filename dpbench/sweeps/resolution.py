@@ -8,9 +8,11 @@ from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
+from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.splits import Splits
+from dpbench.files.digest_key import keyed_digest
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.sweeps.grid import GridPoint
@@ -77,7 +79,13 @@ def _versions(components: Mapping[str, Any], settings: Settings) -> dict[str, st
     versions = {kind: f"{registry().version_of(cls)} {source_digest(cls)}" for kind, cls in classes.items()}
     metrics = registry().metrics_of(components["model"], settings.flags)
     code = digest([f"{metric.name} {source_digest(metric.function)}" for metric in metrics])
-    return {**versions, "dpbench": __version__, "data": components["dataset"].fingerprint(), "metrics": code}
+    return {**versions, "dpbench": __version__, "data": _data_version(components["dataset"]), "metrics": code}
+
+
+def _data_version(dataset: Dataset) -> str:
+    """Return the dataset's fingerprint, keyed if its rows are private: the hash of a cell's key must not confirm a guess."""
+    fingerprint = dataset.fingerprint()
+    return fingerprint if dataset.public or not fingerprint else keyed_digest("data", fingerprint.encode())
 
 
 def _shortest(value: float) -> str:

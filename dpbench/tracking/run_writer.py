@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,6 +63,11 @@ class Writer(AbstractContextManager["Writer"]):
                 if len(records) == len(wanted):
                     break
         return records
+
+    def count_under_other_keys(self, digest_key: str, params: Sequence[Mapping[str, str]]) -> int:
+        """Return how many finished cells with one of these sets of parameters were recorded under another digest key."""
+        query = f"tags.`{names.KIND}` = 'cell' and tags.`{names.STATUS}` = 'ok' and tags.`{names.DIGEST_KEY}` != '{digest_key}'"
+        return sum(any(run.data.params == wanted for wanted in params) for run in self._store.search(query))
 
     def open_sweep(self, sweep_key: str, name: str, sweep: SweepRecord, note: str) -> str:
         """Begin a sweep and return the id of its run, the parent of its cells."""

@@ -6,6 +6,7 @@ marks that stand in one row of the table: a name, and a number in each of the fo
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas
+import pyarrow
 import pytest
 
 from dpbench.registry.lookup import registry
@@ -192,6 +194,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         **{name: value for name, value in os.environ.items() if not name.startswith(("DPBENCH", "MLFLOW"))},
         "DPBENCH_PLUGINS_DIR": str(plugins),
         "TMPDIR": str(temporary),
+        "XDG_CONFIG_HOME": str(home / "configuration"),
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -242,6 +245,23 @@ def test_the_marks_are_nowhere(run: Run) -> None:
             assert not np.isin(values, [NUMBER, SCALED]).any(), path
             assert not any(text in str(frame.astype(str).to_numpy().tolist()) for text in TEXTS), path
         assert NAME not in str(path)
+
+
+def test_no_digest_confirms_a_guess_about_the_table(run: Run) -> None:
+    """Someone who guesses a row can compute every digest that needs no key: of the file, and of the frame."""
+    rows = pyarrow.Table.from_pandas(pandas.read_csv(run.folder / "people.csv"), preserve_index=False)
+    rows = rows.replace_schema_metadata(None).combine_chunks()
+    content = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(content, rows.schema) as writer:
+        writer.write_table(rows)
+    contents = [content.getvalue().to_pybytes(), *(path.read_bytes() for path in run.folder.glob("*.csv"))]
+    digests = [digest(content).hexdigest() for content in contents for digest in (hashlib.sha256, hashlib.md5, hashlib.blake2b)]
+    places = [path for folder in ("work", "temporary") for path in (run.folder / folder).rglob("*") if path.is_file()]
+    written = b"".join(str(path).encode() + path.read_bytes() for path in places) + run.printed.encode()
+    assert written.count(b"frame:") > 0
+    assert not [digest for digest in digests if digest[:16].encode() in written]
+    (key,) = [path for path in (run.folder / "configuration").rglob("*") if path.is_file()]
+    assert key.read_bytes().strip() not in written
 
 
 def test_the_marks_are_in_no_cell_of_the_store(run: Run) -> None:

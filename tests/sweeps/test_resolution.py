@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from dpbench.base.errors import Refused
@@ -33,6 +37,21 @@ def test_versions_say_whose_code_and_which_data_a_cell_uses() -> None:
     versions = resolve(point, []).cell.versions
     assert set(versions) == {"mechanism", "model", "dataset", "attack", "dpbench", "data", "metrics"}
     assert all(versions.values())
+
+
+def test_only_a_private_table_s_fingerprint_is_keyed(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people.csv").write_text("a,y\n1,2\n3,4\n")
+    own = ["dataset=table", f"dataset.path={tmp_path}/people.csv", "dataset.target=y", "dataset.bounds={a:[0,9],y:[0,9]}"]
+    keyed = []
+    for digits in ("aa", "bb"):
+        (tmp_path / digits).write_text(digits * 32)
+        monkeypatch.setenv("DPBENCH_KEY_FILE", str(tmp_path / digits))
+        (wine,), (private,) = grid_points(["dataset=wine"]), grid_points(own)
+        assert resolve(wine, []).cell.versions["data"] == make("dataset", "wine").fingerprint()
+        cell = resolve(private, []).cell
+        assert hashlib.sha256((tmp_path / "people.csv").read_bytes()).hexdigest() not in str(cell)
+        keyed.append((cell.versions["data"], cell.key))
+    assert len({data for data, _ in keyed}) == len({key for _, key in keyed}) == 2
 
 
 def test_a_quick_sweep_has_few_repeats() -> None:

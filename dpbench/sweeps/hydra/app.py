@@ -71,7 +71,7 @@ def run_points(points: Sequence[GridPoint], *, sweep: bool, command: Sequence[st
     config = points[0].config
     outcome = execute(planned, config, sweep=sweep, command=command, overrides=overrides)
     print_table(outcome.summary)
-    for note in planned.notes:
+    for note in outcome.summary.sweep.notes:
         print(f"Note: {note}")
     print(_counts(outcome.cells))
     print(f"Open the runs: {_ui_command(outcome.store if config['tracking']['uri'] else '', config['tracking']['experiment'])}")
