@@ -48,7 +48,7 @@ def record_of(
     weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
     verdict = {} if audit is None else {"audit": {"passed": audit.passed, "violations": list(audit.violations)}}
-    detail = DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves)
+    detail = DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped)
     passed = None if audit is None else audit.passed
     tags = cell_tags(provenance, Standing(cell.settings.noise, ledger.sound, total.private, tuple(ledger.leaks), passed))
     known = {name: value for name, value in metrics.items() if value is not None}

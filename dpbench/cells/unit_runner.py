@@ -71,7 +71,8 @@ class UnitRunner:
         self.repeats = unit.repeats
         self.source = rows_of(unit.cells[0])
         first = self.source.scaled(unit.repeats[0])  # before the block passes over the tables of the later repeats
-        self.clipped = first.rows.clipped
+        self.target_clipped = first.rows.target_clipped
+        self.features_clipped = dict(zip(first.rows.geometry.columns, first.rows.features_clipped, strict=True))
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
@@ -98,9 +99,10 @@ class UnitRunner:
             seconds = time.perf_counter() - start
             runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
             curves = {name: values for name, values in columns.items() if values.ndim > 1}
-            notes = {**fit.notes, "target_clipped": self.clipped}
+            clipped = self.features_clipped
+            notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
             names, ledger, audited = self.block.geometry.names, fitted.ledger, self.audited(cell, fitted)
-            numbers = BlockResult(cell.key, self.repeats, runs, curves, dict(fit.health), notes, names, ledger)
+            numbers = BlockResult(cell.key, self.repeats, runs, curves, dict(fit.health), notes, names, ledger, clipped)
             return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, audited=audited)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)

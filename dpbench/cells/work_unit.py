@@ -39,6 +39,8 @@ class BlockResult:
     notes: dict[str, float] = field(default_factory=dict)
     coefficients: tuple[str, ...] = ()
     ledger: Ledger | None = None
+    clipped: dict[str, float] = field(default_factory=dict)
+    """The share of each feature's values outside its bounds, in the table of the first repeat."""
     fit_seconds: float | None = None
     seconds: float = 0.0
     error: str = ""

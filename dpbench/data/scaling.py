@@ -30,8 +30,10 @@ class Rows:
 
     z: np.ndarray = field(repr=False)
     geometry: Geometry
-    clipped: float = 0.0
-    """The share of targets that lay outside the declared bounds."""
+    target_clipped: float = 0.0
+    """The share of targets that lay outside the declared bounds: private, as the rows are."""
+    features_clipped: tuple[float, ...] = ()
+    """The same for each feature column; under a declared norm of a row, the share of longer rows. Empty for parts of a table."""
 
     @property
     def n(self) -> int:
@@ -74,10 +76,10 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     constant = _map_features(table, groups, scaling, intercept, z[:, 1:-1])
     truncate(z[:, 1:-1], bits)
     constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
-    half_range, clipped, low, high = 1.0, 0.0, table.target.low, table.target.high
+    half_range, target_clipped, low, high = 1.0, 0.0, table.target.low, table.target.high
     if target == "real":
         z[:, -1] = _boxed(table.response, low, high, one_hot=False)
-        half_range, clipped = (high - low) / 2, float(((table.response < low) | (table.response > high)).mean())
+        half_range, target_clipped = (high - low) / 2, _share_outside(table.response, low, high)
     elif table.threshold is None:
         raise Refused(f"The target {table.target.name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
     else:
@@ -95,7 +97,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         sensitive=table.sensitive,
         levels=tuple(column.levels for column in table.columns),
     )
-    return Rows(z, geometry, clipped)
+    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling))
 
 
 def fraction_bits(rows: int) -> int:
@@ -137,6 +139,19 @@ def _map_features(table: Table, groups: Groups, scaling: Scaling, intercept: boo
 def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.ndarray:
     clipped = np.clip(values.astype(float), low, high)
     return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
+
+
+def _features_clipped(table: Table, scaling: Scaling) -> tuple[float, ...]:
+    """Return the share of each column's values that scaling changes because they lie outside what is declared."""
+    if scaling == "ball" and table.radius is not None:
+        longer = float((np.einsum("ij,ij->i", table.features, table.features) > table.radius**2).mean())
+        return (longer,) * len(table.columns)
+    values = zip(table.features.T, table.columns, strict=True)
+    return tuple(_share_outside(column_values, column.low, column.high) for column_values, column in values)
+
+
+def _share_outside(values: np.ndarray, low: float, high: float) -> float:
+    return float(((values < low) | (values > high)).mean())
 
 
 def _check_corner(groups: Groups, intercept: bool) -> None:

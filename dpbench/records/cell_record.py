@@ -27,6 +27,8 @@ class CellDetail(Protocol):
     def runs(self) -> Mapping[str, np.ndarray]: ...
     @property
     def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]: ...
+    @property
+    def clipped(self) -> Mapping[str, float]: ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class DetailInMemory:
     """One column per name, one row per run."""
     curves: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     """Curves over the runs, such as ``utility/roc``: ``x``, and the summaries of a metric at each of its points."""
+    clipped: Mapping[str, float] = field(default_factory=dict)
+    """The share of each feature's values that lie outside its declared bounds: as private as the rows."""
 
 
 @dataclass(frozen=True)

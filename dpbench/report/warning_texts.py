@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.leaks import UNPROVEN_NOISE
+from dpbench.records.names import FEATURES_CLIPPED, TARGET_CLIPPED
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed, plural
 
@@ -15,7 +16,9 @@ SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `pytho
 NO_WEIGHTS = "gave no finite weights and are left out"
 CLIPPED = "lie outside the declared bounds and are clipped to them; errors are measured against the clipped targets"
 MIN_CLIPPED_SHARE = 0.01
-"""Tables with a larger share of clipped targets get a warning."""
+"""Tables with a larger share of clipped targets, or of clipped values of a feature, get a warning."""
+MAX_CLIPPED_FEATURES = 3
+"""A warning names this many features."""
 
 
 def warnings(sweep: SweepRecord) -> list[tuple[str, str]]:
@@ -43,14 +46,26 @@ def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:
 
 
 def health_sentences(cells: Sequence[CellRecord]) -> list[str]:
-    """Return a sentence for each mechanism with runs without weights, for each table with many clipped targets, and remarks."""
+    """Return a sentence for each mechanism with runs without weights, for each table with many clipped values, and remarks."""
     missing = _largest(cells, "mechanism", "health/not_finite", 0.0)
-    clipped = _largest(cells, "dataset", "health/target_clipped", MIN_CLIPPED_SHARE)
+    clipped = _largest(cells, "dataset", TARGET_CLIPPED, MIN_CLIPPED_SHARE)
+    features = _largest(cells, "dataset", FEATURES_CLIPPED, MIN_CLIPPED_SHARE)
     return [
         *(f"{mechanism}: up to {share:.0%} of the runs of a cell {NO_WEIGHTS}." for mechanism, share in missing.items()),
         *(f"{dataset}: {share:.0%} of the targets {CLIPPED}." for dataset, share in clipped.items()),
+        *(f"{dataset}: {_features_text(cells, dataset, share)}" for dataset, share in features.items()),
         *dict.fromkeys(f"{cell.params['dataset']}: {cell.remarks}" for cell in cells if cell.done and cell.remarks),
     ]
+
+
+def _features_text(cells: Sequence[CellRecord], dataset: str, share: float) -> str:
+    """Return which features of a dataset have values outside their bounds; only the cell with the largest share is read."""
+    known = (cell for cell in cells if cell.done and cell.params["dataset"] == dataset)
+    worst = next(cell for cell in known if cell.metrics.get(FEATURES_CLIPPED) == share)
+    shares = {name: part for name, part in worst.detail.clipped.items() if part > MIN_CLIPPED_SHARE}
+    ordered = sorted(shares, key=lambda name: -shares[name])
+    parts = [f"{shares[name]:.0%} of the values of {name!r}" for name in ordered] or [f"{share:.0%} of the values of a feature"]
+    return f"{listed(parts, most=MAX_CLIPPED_FEATURES)} lie outside the declared bounds and are clipped to them."
 
 
 def _largest(cells: Sequence[CellRecord], param: str, metric: str, minimum: float) -> dict[str, float]:

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.names import CONFIG_FILE, CURVES_FILE, LEDGER_FILE, RUNS_FILE
+from dpbench.records.names import CLIPPED_FILE, CONFIG_FILE, CURVES_FILE, LEDGER_FILE, RUNS_FILE
 from dpbench.tracking.store import artifact_path
+
+PRIVATE_SHARES = "Computed on the private rows, and covered by no epsilon: do not publish these numbers."
 
 
 def write_cell_files(record: CellRecord, folder: Path) -> None:
-    """Write ``config.yaml``, ``ledger.json``, ``runs.parquet`` and ``curves.parquet``, leaving out those that would be empty."""
+    """Write the configuration, the ledger, the shares of clipped values and the tables, leaving out those that would be empty."""
     import pandas
     import yaml
 
@@ -26,8 +28,9 @@ def write_cell_files(record: CellRecord, folder: Path) -> None:
     text = yaml.dump(_plain(detail.config), Dumper=dumper, sort_keys=False, allow_unicode=True)
     (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
     if detail.ledger:
-        text = json.dumps(_plain(detail.ledger), indent=1, ensure_ascii=False, allow_nan=False)
-        (folder / LEDGER_FILE).write_text(text + "\n", encoding="utf-8")
+        _write_json(detail.ledger, folder / LEDGER_FILE)
+    if detail.clipped:
+        _write_json({"note": PRIVATE_SHARES, "features": detail.clipped}, folder / CLIPPED_FILE)
     if detail.runs:
         _write_table(detail.runs, folder / RUNS_FILE)
     if detail.curves:
@@ -52,7 +55,12 @@ class StoredDetail:
 
     @cached_property
     def ledger(self) -> Mapping[str, Any]:
-        return self._read(LEDGER_FILE, lambda path: json.loads(path.read_text(encoding="utf-8")))
+        return self._read(LEDGER_FILE, _read_json)
+
+    @cached_property
+    def clipped(self) -> Mapping[str, float]:
+        shares: Mapping[str, float] = self._read(CLIPPED_FILE, _read_json).get("features", {})
+        return shares
 
     @cached_property
     def runs(self) -> Mapping[str, np.ndarray]:
@@ -84,6 +92,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
+
+
+def _write_json(content: Mapping[str, Any], path: Path) -> None:
+    text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def _write_table(columns: Mapping[str, np.ndarray], path: Path) -> None:

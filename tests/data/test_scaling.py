@@ -66,6 +66,25 @@ def test_a_declared_norm_clips_only_what_is_beyond_it() -> None:
     np.testing.assert_allclose(scaled.x, [[0.6, 0.8], [0.06, 0.08], [0.6, 0.8]], atol=2**-16)
 
 
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+def test_the_shares_of_clipped_values_are_direct_counts(scaling) -> None:
+    table = wild()
+    scaled = scale(table, scaling, True, "real")
+    counts = []
+    for column, values in zip((*table.columns, table.target), (*table.features.T, table.response), strict=True):
+        counts.append(sum(not column.low <= value <= column.high for value in values))
+    assert min(counts[:4]) > 50
+    assert counts[4:7] == [0, 0, 0], "one-hot columns are never clipped"
+    assert [share * table.rows for share in (*scaled.features_clipped, scaled.target_clipped)] == pytest.approx(counts)
+
+
+def test_under_a_declared_norm_the_share_is_that_of_longer_rows() -> None:
+    columns = (Column("a", -9, 9), Column("b", -9, 9))
+    features = np.array([[3.0, 4.0], [0.3, 0.4], [30.0, 40.0], [5.0, 0.0]])
+    scaled = scale(Table(columns, Column("y", -1, 1), features, np.zeros(4), 5.0), "ball", False, "real")
+    assert scaled.features_clipped == (0.25, 0.25)
+
+
 @pytest.mark.parametrize("columns", [1, 3, 4, 13])
 def test_corner_rows_lie_in_the_positive_corner_of_the_unit_ball(columns) -> None:
     """(x - low) / ((high - low) √d) (Zhang et al. 2012, footnote 1), truncated to the grid, so never above 1/√d."""

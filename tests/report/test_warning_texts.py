@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cell_factory import make_cell, make_sweep
 from report_helpers import COMMAND, note, page_of, person_cell, printed
 
+from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.warning_texts import health_sentences
 
@@ -54,6 +56,20 @@ def test_what_leaks_is_said_once_with_its_reason_and_in_how_many_cells() -> None
 @pytest.mark.parametrize(("share", "warns"), [(0.01, False), (0.0101, True)])
 def test_more_than_one_percent_of_clipped_targets_warns(share: float, warns: bool) -> None:
     assert bool(health_sentences([make_cell(metrics={"health/target_clipped": share})])) == warns
+
+
+def test_features_with_many_clipped_values_are_named_with_the_largest_first() -> None:
+    def cell(shares: dict[str, float]) -> CellRecord:
+        record = make_cell(metrics={"health/features_clipped": max(shares.values())})
+        return replace(record, detail=DetailInMemory(clipped=shares))
+
+    shares = {"age": 0.02, "hours": 0.97, "tax": 0.01, "a": 0.5, "b": 0.3}
+    (sentence,) = health_sentences([cell({"age": 0.011}), cell(shares)])
+    assert sentence.startswith(
+        "wine: 97% of the values of 'hours', 50% of the values of 'a', 30% of the values of 'b' and 1 more lie"
+    )
+    assert health_sentences([cell({"tax": 0.01})]) == []
+    assert "2% of the values of a feature lie" in health_sentences([make_cell(metrics={"health/features_clipped": 0.02})])[0]
 
 
 @pytest.mark.parametrize(("share", "warns"), [(0.0, False), (0.001, True)])

@@ -30,7 +30,14 @@ def test_a_file_without_content_is_left_out_and_read_as_empty(tmp_path: Path, ma
     write_cell_files(make_failure(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
     stored = StoredDetail("sqlite:///unused.db", tmp_path.as_uri())
-    assert (stored.ledger, stored.runs, stored.curves) == ({}, {}, {})
+    assert (stored.ledger, stored.runs, stored.curves, stored.clipped) == ({}, {}, {}, {})
+
+
+def test_the_shares_of_clipped_values_say_in_their_file_that_they_are_private(tmp_path: Path) -> None:
+    shares = {"hours per week": 0.97, "age": 0.0}
+    write_cell_files(CellRecord("run", {}, detail=DetailInMemory(clipped=shares)), tmp_path)
+    assert "private rows" in json.loads((tmp_path / "clipped.json").read_text())["note"]
+    assert StoredDetail("sqlite:///unused.db", tmp_path.as_uri()).clipped == shares
 
 
 def test_rows_of_several_numbers_become_lists(tmp_path: Path) -> None:
