@@ -1,7 +1,9 @@
 """The bounds file: what the user declares as public about the columns of a table, read and checked.
 
 It is YAML: ``columns`` gives each column's bounds as ``[low, high]`` or ``{low: …, high: …, unit: …, kind: integer}``, its
-``{levels: […]}``, or ``ignore``; the other keys are ``target``, ``threshold``, ``sensitive``, ``delimiter`` and ``nulls``.
+``{levels: […]}``, or ``ignore``. ``nulls: […]`` next to them lists the codes that mean a missing value in this column only, and
+``{low: , high: }`` leaves bounds open, for the user to fill in. The other keys are ``target``, ``threshold``, ``sensitive``,
+``delimiter`` and ``nulls``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,23 +18,24 @@ from dpbench.files.values import ColumnFormat
 DeclaredKind = Literal["continuous", "integer"]
 
 FILE_KEYS = ("columns", "target", "threshold", "sensitive", "delimiter", "nulls", "from_data")
-COLUMN_KEYS = ("low", "high", "unit", "kind", "levels")
+COLUMN_KEYS = ("low", "high", "unit", "kind", "levels", "nulls")
 
 
 @dataclass(frozen=True)
 class ColumnDeclaration:
-    """What is declared of one column: a range, or levels."""
+    """What is declared of one column: a range or levels, and its codes for a missing value."""
 
     low: float = 0.0
     high: float = 1.0
     unit: str = ""
     kind: DeclaredKind = "continuous"
     levels: tuple[str, ...] = ()
+    nulls: tuple[str, ...] = ()
 
     @property
     def format(self) -> ColumnFormat:
         """How the column's values are read."""
-        return ColumnFormat(self.levels, whole=self.kind == "integer")
+        return ColumnFormat(self.levels, whole=self.kind == "integer", nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the design's columns: one for a range, or one per level of a categorical attribute."""
@@ -52,6 +55,8 @@ class Bounds:
     sensitive: tuple[str, ...] = ()
     delimiter: str | None = None
     nulls: tuple[str, ...] | None = None
+    open: frozenset[str] = frozenset()
+    """The columns whose bounds the user still has to fill in."""
     from_data: bool = False
     """Whether the file still says that its numbers were read from the rows."""
 
@@ -59,7 +64,9 @@ class Bounds:
 def parse_bounds(columns: Mapping[str, Any], owner: str) -> Bounds:
     """Return the bounds that a mapping from columns to ranges and levels declares; errors name its owner."""
     ignored = frozenset(name for name, value in columns.items() if value == "ignore")
-    return Bounds({name: _parse_column(name, value, owner) for name, value in columns.items() if name not in ignored}, ignored)
+    unfilled = frozenset(name for name, value in columns.items() if _is_open(value))
+    declared = {name: value for name, value in columns.items() if name not in ignored | unfilled}
+    return Bounds({name: _parse_column(name, value, owner) for name, value in declared.items()}, ignored, open=unfilled)
 
 
 def read_bounds(path: str) -> Bounds:
@@ -99,10 +106,11 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     if isinstance(value, Mapping):
         fields, value = value, (value.get("low"), value.get("high"))
     check_known(f"key of the column {name!r} in {owner}", fields, COLUMN_KEYS)
+    nulls = _parse_list(fields.get("nulls") or (), f"nulls of {name!r}", owner)
     if "levels" in fields:
-        if len(fields) > 1:
-            raise Refused(f"The column {name!r} in {owner} has levels, so it can have no other key.")
-        return ColumnDeclaration(levels=parse_levels(name, fields["levels"], owner))
+        if set(fields) - {"levels", "nulls"}:
+            raise Refused(f"The column {name!r} in {owner} has levels, so it can have no other key than nulls.")
+        return ColumnDeclaration(levels=parse_levels(name, fields["levels"], owner), nulls=nulls)
     kind = fields.get("kind", "continuous")
     if kind not in get_args(DeclaredKind):
         raise Refused(f"The kind of {name!r} in {owner} must be continuous or integer. Got {kind!r} instead.")
@@ -110,7 +118,12 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
         raise Refused(f"The bounds of {name!r} in {owner} must be [low, high], levels, or ignore. Got {value!r} instead.")
     low, high = (_parse_number(number, f"bounds of {name!r}", owner) for number in value)
     Column(name, low, high, kind=kind)  # refuses reversed bounds
-    return ColumnDeclaration(low, high, _text(fields.get("unit", "")), kind)
+    return ColumnDeclaration(low, high, _text(fields.get("unit", "")), kind, nulls=nulls)
+
+
+def _is_open(value: Any) -> bool:
+    """Return whether a column is declared to have a low and a high bound, and one of them is not filled in."""
+    return isinstance(value, Mapping) and any(key in value and value[key] in ("", None) for key in ("low", "high"))
 
 
 def _parse_number(value: Any, what: str, owner: str) -> float:

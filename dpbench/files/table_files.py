@@ -56,7 +56,9 @@ class File(ABC):
         start = 0
         for batch in self.batches(list(formats)):
             for name, column_format in formats.items():
-                parts[name].append(ColumnChunk(self.label, name, start, batch.column(name), nulls).values(column_format))
+                parts[name].append(
+                    ColumnChunk(self.label, name, start, batch.column(name), (*nulls, *column_format.nulls)).values(column_format)
+                )
             start += batch.num_rows
         if not start:
             raise Refused(f"{self.label} has no row below its header.")

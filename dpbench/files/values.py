@@ -23,6 +23,8 @@ class ColumnFormat:
     levels: tuple[str, ...] = ()
     text: bool = False
     whole: bool = False
+    nulls: tuple[str, ...] = ()
+    """Further texts that stand for a missing value, in this column only."""
 
 
 NUMBER, TEXT = ColumnFormat(), ColumnFormat(text=True)

@@ -126,12 +126,17 @@ class UserTable(Dataset):
 
     def _declared_columns(self, file: File, bounds: Bounds, target: str) -> dict[str, ColumnDeclaration]:
         """Return the declared columns that are used, in the order of the file. Refuse columns without a declaration."""
-        file.check_columns([*bounds.columns, *bounds.ignored, target])
+        file.check_columns([*bounds.columns, *bounds.ignored, *bounds.open, target])
         check_known("column with bounds", bounds.sensitive, bounds.columns)
         used = [*self._attribute_names(self.attributes), target] if self.attributes is not None else list(file.names)
         file.check_columns(used)
         if target in bounds.ignored:
             raise Refused(f"The target {target!r} must have bounds. Got ignore instead.")
+        if unfilled := [name for name in file.names if name in used and name in bounds.open]:
+            raise Refused(
+                f"The bounds of {', '.join(map(repr, unfilled))} are open: fill in low and high from what is known without the "
+                "rows, or write ignore, or name the columns to use in dataset.attributes."
+            )
         undeclared = [name for name in file.names if name in used and name not in bounds.columns and name not in bounds.ignored]
         if undeclared:
             raise Refused(

@@ -43,6 +43,18 @@ def test_every_setting_is_read_and_levels_stay_texts(tmp_path: Path) -> None:
     )
 
 
+def test_a_column_may_have_codes_of_its_own_and_bounds_that_are_still_open() -> None:
+    bounds = parse_bounds(
+        {"age": {"low": 0, "high": 99, "nulls": [999]}, "sex": {"levels": [1, 2], "nulls": [9]}, "pay": {"low": "", "high": ""}},
+        "mine",
+    )
+    assert bounds.columns == {
+        "age": ColumnDeclaration(0, 99, nulls=("999",)),
+        "sex": ColumnDeclaration(levels=("1", "2"), nulls=("9",)),
+    }
+    assert bounds.open == {"pay"}
+
+
 @pytest.mark.parametrize(("line", "leaks"), [("from_data: true", True), ("from_data: false", False), ("", False)])
 def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(line: str, leaks: bool, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(f"{line}\ncolumns: {{age: [0, 1]}}\n")
@@ -63,7 +75,10 @@ def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(lin
         ({"sex": {"levels": ["f"]}}, "The levels of 'sex' in mine must be at least two different texts. Got ['f'] instead."),
         ({"sex": {"levels": ["f", "f"]}}, "must be at least two different texts"),
         ({"sex": {"levels": "fm"}}, "The levels of 'sex' in mine must be a list. Got 'fm' instead."),
-        ({"sex": {"levels": ["f", "m"], "unit": "x"}}, "The column 'sex' in mine has levels, so it can have no other key."),
+        (
+            {"sex": {"levels": ["f", "m"], "unit": "x"}},
+            "The column 'sex' in mine has levels, so it can have no other key than nulls.",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_one_sentence(columns: dict[str, Any], sentence: str) -> None:

@@ -98,6 +98,13 @@ def test_a_bounds_file_can_declare_what_the_options_can(loaded: Any, tmp_path: P
     assert (table.threshold, table.sensitive, table.rows, table.dropped) == (10_000, ("sex",), 2, 1)
 
 
+def test_a_code_for_a_missing_value_counts_in_its_column_only(loaded: Any) -> None:
+    bounds = {"age": {"low": 0, "high": 120, "nulls": [99]}, "sex": {"levels": ["f", "m"], "nulls": ["x"]}, "income": [0, 100]}
+    table = loaded("age,sex,income\n30,m,99\n99,f,1\n40,x,2\n50,f,3\n", bounds=bounds, missing="drop")
+    np.testing.assert_array_equal(table.response, [99, 3])
+    assert "(age 1, sex 1)" in table.leaks[0].why
+
+
 def test_only_the_chosen_attributes_need_bounds(loaded: Any) -> None:
     text = f"name,age,income\n{SECRET},30,1\n{SECRET},40,2\n"
     table = loaded(text, bounds={"age": [0, 100], "income": [0, 5]}, attributes=["age"])
@@ -248,6 +255,11 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "levels twice": (GOOD, {"levels": {"sex": ["f", "m"]}}, "The column 'sex' must have bounds or levels. Got both"),
     "one declared level": (GOOD, {"bounds": {**BOUNDS, "sex": {"levels": ["m"]}}}, "must be at least two different texts"),
     "a column without bounds": (GOOD, {"bounds": {"income": [0, 9]}}, "people.csv has columns without bounds: 'age', 'sex'."),
+    "open bounds": (
+        GOOD,
+        {"bounds": {**BOUNDS, "age": {"low": "", "high": ""}, "income": {"low": None, "high": None, "kind": "integer"}}},
+        "The bounds of 'age', 'income' are open: fill in low and high",
+    ),
     "bounds without a column": (GOOD, {"bounds": {**BOUNDS, "hgt": [0, 9]}}, "There is no column of people.csv named 'hgt'."),
     "a truncated gzip": (
         gzip.compress((GOOD + MANY).encode())[:3_000],
