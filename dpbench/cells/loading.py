@@ -11,23 +11,29 @@ from dpbench.cells.cell import Cell
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.model import Model
 from dpbench.data.blocks import Block
+from dpbench.data.persons import Persons
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 from dpbench.records.leaks import Leak
 
 SELECTION_OPTIONS = frozenset(
-    {"path", "scaling", "sample_n", "attributes", "target", "threshold", "sensitive", "bounds", "levels"}
+    {
+        *("path", "scaling", "sample_n", "attributes", "target", "threshold", "sensitive", "bounds", "levels"),
+        *("person", "rows_per_person"),
+    }
 )
 """Dataset options that select or rescale rows and columns; they do not change any random stream."""
 
 
 @dataclass(frozen=True)
 class ScaledTable:
-    """The scaled rows of a table, what leaked while they were made, and how many rows had missing values."""
+    """The scaled rows of a table, what leaked while they were made, whose they are, and how many rows were left out."""
 
     rows: Rows
     leaks: tuple[Leak, ...]
+    persons: Persons | None = None
     dropped: int = 0
+    beyond_limit: int = 0
 
 
 class DatasetRows:
@@ -49,16 +55,22 @@ class DatasetRows:
     def _scale(self, drawn: int) -> ScaledTable:
         table = self.dataset.table(stream(self.seed, self.identity, "table", drawn))
         rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)
-        return ScaledTable(rows, table.leaks, table.dropped)
+        return ScaledTable(rows, table.leaks, table.persons, table.dropped, table.beyond_limit)
 
     def labels(self, repeat: int) -> np.ndarray:
-        """Return the part that every row belongs to in a repeat."""
-        rows = self.scaled(repeat).rows.n
-        return self.splits.assign(rows, self.dataset.rows_per_repeat(rows), self.seed, self.identity, repeat)
+        """Return the part that every row belongs to in a repeat; all rows of a person belong to the same part."""
+        table = self.scaled(repeat)
+        units = table.rows.n if table.persons is None else table.persons.count
+        parts = self.splits.assign(units, self.dataset.rows_per_repeat(units), self.seed, self.identity, repeat)
+        return parts if table.persons is None else parts[table.persons.of_row]
 
     def block(self, repeats: Sequence[int]) -> Block:
         """Return the sums over rows of consecutive repeats."""
-        return Block(lambda repeat: self.scaled(repeat).rows, self.labels, repeats, self.splits.parts, self.splits.tests)
+        persons, counts = self.scaled(repeats[0]).persons, None
+        if persons is not None:  # a table with persons is the same for all repeats
+            counts = self.splits.sizes(self.dataset.rows_per_repeat(persons.count)) * persons.rows_each
+        parts, tests = self.splits.parts, self.splits.tests
+        return Block(lambda repeat: self.scaled(repeat).rows, self.labels, repeats, parts, tests, counts)
 
 
 def identity(dataset: Dataset) -> str:

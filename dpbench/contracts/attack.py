@@ -61,6 +61,7 @@ class Attack(ModelUser):
     """
 
     kind: ClassVar[str] = "attack"
+    rows_only: ClassVar[str] = "it guesses about single rows, and here privacy is promised to persons"
     mismatch: ClassVar[str] = "The attack {name} does not run on {model}"
     metrics: ClassVar[tuple[MetricInfo, ...]] = ()
     """What is to be known of the metrics that ``run`` returns, by name. Tables show those with ``headline``."""

@@ -55,8 +55,8 @@ class Dataset(Component):
     kind: ClassVar[str] = "dataset"
 
     scaling: Scaling = option("box", help="columns to [-1, 1], rows into the unit ball, or columns to [0, 1/sqrt(d)]")
-    sample_n: int | None = option(None, low=2, help="number of rows, drawn once with the seed; null takes all")
-    sample_rate: float = option(1.0, low=0, high=1, open_low=True, help="share of the rows that each repeat draws")
+    sample_n: int | None = option(None, low=2, help="number of rows (or persons), drawn once with the seed; null takes all")
+    sample_rate: float = option(1.0, low=0, high=1, open_low=True, help="share of the rows (or persons) that each repeat draws")
     attributes: tuple[str, ...] | int | None = option(
         None, low=1, names_attributes=True, help="a subset of the attributes, by names or by number"
     )
@@ -129,10 +129,11 @@ class Dataset(Component):
         if self.attributes is not None:
             table = table.select(self._attribute_names(self.attributes))
         if self.sample_n is not None:
-            if self.sample_n > table.rows:
-                raise Refused(f"dataset.sample_n={self.sample_n} needs more rows than dataset={self.name} has: {table.rows}.")
-            # the beginning of a permutation, so that a smaller sample is part of a larger one; in the table's order
-            table = table.take(np.sort(generator.permutation(table.rows)[: self.sample_n]))
+            if self.sample_n > table.units:
+                what = "rows" if table.persons is None else "persons"
+                raise Refused(f"dataset.sample_n={self.sample_n} needs more {what} than dataset={self.name} has: {table.units}.")
+            # the beginning of a permutation, so that a smaller sample is part of a larger one
+            table = table.take_units(generator.permutation(table.units)[: self.sample_n])
         if self.threshold is not None:
             target = table.target
             if not target.low <= self.threshold < target.high:

@@ -37,7 +37,9 @@ class Mechanism(ModelUser):
         ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε);
         ``counted()``: the same, if an option decides it; ``published_sensitivity``: the rule for bounds that the paper prints
         (``sensitivity=published``). With it goes an option ``sensitivity: Sensitivity = option("auto", ...)``, which a
-        mechanism passes to ``l1_bound``; ``tight`` needs no option, and says that no published bound is known.
+        mechanism passes to ``l1_bound``; ``tight`` needs no option, and says that no published bound is known;
+        ``handles_persons``: whether the guarantee also holds where a person has several rows (``geometry.rows_per_person``).
+        Bounds of the queries are for all rows of a person then; a bound that the mechanism states itself must be, too.
 
     A mechanism has no rows, no random generator, no accounting and no loop over runs. A private answer is one call of
     ``curator.release(query, noise)``, whose arrays have the runs as their first axis. ``curator.geometry`` and ``curator.n``
@@ -48,6 +50,7 @@ class Mechanism(ModelUser):
     """
 
     kind: ClassVar[str] = "mechanism"
+    rows_only: ClassVar[str] = "its guarantee is proven for neighbours that differ in one row, not in all rows of a person"
     guarantee: ClassVar[str] = ""
     currency: ClassVar[Currency] = "pure"
     published_sensitivity: ClassVar[Sensitivity | None] = None

@@ -59,7 +59,7 @@ class ConstantPredictions(Predictions):
     @cached_property
     def mean(self) -> np.ndarray:
         """The mean of each run's training targets; of a binary target, the share of class 1."""
-        return np.asarray(self.train.moments.y / self.train.n)
+        return np.asarray(self.train.moments.y / self.train.moments.n)
 
     @cached_property
     def squared_errors(self) -> np.ndarray:
@@ -69,12 +69,12 @@ class ConstantPredictions(Predictions):
     @cached_property
     def probability(self) -> np.ndarray:
         """The mean of a binary target, half a row away from 0 and 1: one class alone must not predict with certainty."""
-        return np.asarray(np.clip(self.mean, 0.5 / self.train.n, 1 - 0.5 / self.train.n))
+        return np.asarray(np.clip(self.mean, 0.5 / self.train.moments.n, 1 - 0.5 / self.train.moments.n))
 
     @cached_property
     def positive_share(self) -> np.ndarray:
         """The share of class 1 among each run's test rows."""
-        return np.asarray(self.test.moments.y / self.test.n)
+        return np.asarray(self.test.moments.y / self.test.moments.n)
 
     def run(self, run: int) -> RunPredictions:
         y = self.test.rows(run).y

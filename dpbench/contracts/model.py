@@ -139,8 +139,12 @@ class ModelUser(Component):
     """The base class of mechanisms and attacks: a component that is used on a model, if the two fit together."""
 
     needs: ClassVar[frozenset[Capability]] = frozenset()
+    handles_persons: ClassVar[bool] = False
+    """Whether it is proven for tables in which a person has several rows. Otherwise it is not used on them."""
     mismatch: ClassVar[str] = "{name} does not fit {model}"
     """The beginning of the sentence for a pruned cell."""
+    rows_only: ClassVar[str] = ""
+    """The end of that sentence where a person has several rows, and the component does not handle persons."""
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         """Return why this component cannot be used on the model and such a table, as the end of a sentence, or None if it can."""
@@ -149,5 +153,8 @@ class ModelUser(Component):
     def unsupported(self, model: Model, geometry: Geometry) -> str | None:
         """Return the sentence for a pruned cell, or None if the component and the model fit together."""
         missing = sorted(self.needs - model.provides)
-        reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
+        if geometry.rows_per_person is not None and not self.handles_persons:
+            reason: str | None = self.rows_only
+        else:
+            reason = f"the model provides no {' and no '.join(missing)}" if missing else self.refuses(model, geometry)
         return f"{self.mismatch.format(name=self.name, model=model.name)}: {reason}." if reason else None

@@ -23,6 +23,8 @@ class Block:
     repeats: Sequence[int]
     parts: int
     tests: int
+    public_counts: np.ndarray | None = None
+    """The number of rows that each part of a repeat counts as, where that is not the number of its labels."""
 
     def __post_init__(self) -> None:
         self.labels = cache(self.labels_of)
@@ -52,7 +54,9 @@ class Block:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """The number of rows of each part: (repeats, parts)."""
+        """The public number of rows of each part: (repeats, parts)."""
+        if self.public_counts is not None:
+            return np.tile(self.public_counts.astype(float), (len(self.repeats), 1))
         labels = map(self.labels, self.repeats)
         return np.stack([np.bincount(part[part >= 0], minlength=self.parts) for part in labels]).astype(float)
 
@@ -114,7 +118,8 @@ class _BlockSample(Sample):
 
     def rows(self, run: int) -> Rows:
         repeat, index = self._row_index(run)
-        return self._block.rows(repeat).take(index)
+        per_person = self.geometry.rows_per_person
+        return self._block.rows(repeat).take(index, per_person and int(self.n[run]) // per_person)
 
     def bins(self, binning: Binning, run: int) -> np.ndarray:
         repeat, index = self._row_index(run)

@@ -12,6 +12,8 @@ from dpbench.base.errors import check_known
 
 Scaling = Literal["box", "ball", "corner"]
 TargetKind = Literal["real", "binary"]
+Neighbours = Literal["replace_one", "replace_one_person"]
+"""Which tables are neighbours: those that differ in one row, or in all rows of one person, by any others."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,12 @@ class Geometry:
     """The number of equally spaced values that each feature column can take; 0 if it is continuous or not declared."""
     table_features: int = 0
     """The number of feature columns of the whole table; 0 if this geometry has all of them."""
+    rows_per_person: int | None = None
+    """The most rows that a person has, if privacy is promised to persons; None if it is promised to rows."""
 
     def __post_init__(self) -> None:
+        if self.rows_per_person is not None and self.rows_per_person < 1:
+            raise ValueError(f"A person has at least one row at most. Got {self.rows_per_person}.")
         if self.scaling == "corner" and (self.intercept or self.groups):
             raise ValueError("Corner scaling allows neither an intercept nor one-hot groups.")
 
@@ -61,6 +67,21 @@ class Geometry:
     def numeric(self) -> int:
         """The number of feature columns outside one-hot groups."""
         return len(self.columns) - sum(map(len, self.groups))
+
+    @property
+    def replaced_rows(self) -> int:
+        """The number of rows in which neighbours differ: 1, or all rows of a person."""
+        return self.rows_per_person or 1
+
+    @property
+    def public_count(self) -> bool:
+        """Whether n is the number of rows. It is not where persons have any number of rows up to the most that count."""
+        return self.rows_per_person is None
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which tables are neighbours."""
+        return "replace_one" if self.rows_per_person is None else "replace_one_person"
 
     @property
     def value_range(self) -> tuple[float, float]:

@@ -33,7 +33,7 @@ class Sample(ABC):
     @property
     @abstractmethod
     def n(self) -> np.ndarray:
-        """The number of rows of each run: public."""
+        """The number of rows that each run counts as: public. :attr:`Moments.n` has the number of rows itself."""
 
     @property
     @abstractmethod
@@ -81,7 +81,7 @@ class WholeSample(Sample):
 
     @property
     def n(self) -> np.ndarray:
-        return np.array([float(rows.n) for rows in self._tables])[self._table_of_run]
+        return np.array([float(rows.public_n) for rows in self._tables])[self._table_of_run]
 
     @cached_property
     def moments(self) -> Moments:
@@ -148,7 +148,8 @@ class _Narrow(_View):
         return Moments(self._sample.moments.gram[:, self._columns[:, None], self._columns], self.geometry)
 
     def rows(self, run: int) -> Rows:
-        return Rows(np.take(self._sample.rows(run).z, self._columns, axis=1), self.geometry)
+        rows = self._sample.rows(run)
+        return Rows(np.take(rows.z, self._columns, axis=1), self.geometry, persons=rows.persons)
 
 
 def sum_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:

@@ -34,11 +34,18 @@ class Rows:
     """The share of targets that lay outside the declared bounds: private, as the rows are."""
     features_clipped: tuple[float, ...] = ()
     """The same for each feature column; under a declared norm of a row, the share of longer rows. Empty for parts of a table."""
+    persons: int | None = None
+    """The number of persons whose rows these are; None where each row is a person of its own."""
 
     @property
     def n(self) -> int:
         """The number of rows."""
         return len(self.z)
+
+    @property
+    def public_n(self) -> int:
+        """The number of rows that these count as: all of them, or as many for each person as a person has at most."""
+        return self.n if self.persons is None else self.persons * self.geometry.replaced_rows
 
     @property
     def x(self) -> np.ndarray:
@@ -56,9 +63,9 @@ class Rows:
         """The target."""
         return self.z[:, -1]
 
-    def take(self, index: np.ndarray | slice) -> "Rows":
-        """Return these rows only."""
-        return Rows(self.z[index], self.geometry)
+    def take(self, index: np.ndarray | slice, persons: int | None = None) -> "Rows":
+        """Return these rows only. Whoever takes all rows of some persons says how many persons they are."""
+        return Rows(self.z[index], self.geometry, persons=persons)
 
     def chunks(self) -> Iterator["Rows"]:
         """Yield the rows in order, :data:`CHUNK` at a time."""
@@ -70,7 +77,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     groups = _groups(table)
     if scaling == "corner":
         _check_corner(groups, intercept)
-    bits = fraction_bits(table.rows)
+    bits = fraction_bits(table.n)
     z = np.empty((table.rows, len(table.columns) + 2))  # filled in place: tables may be large
     z[:, 0] = 1
     constant = _map_features(table, groups, scaling, intercept, z[:, 1:-1])
@@ -96,8 +103,10 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         attributes=tuple(column.attribute for column in table.columns),
         sensitive=table.sensitive,
         levels=tuple(column.levels for column in table.columns),
+        rows_per_person=None if table.persons is None else table.persons.rows_each,
     )
-    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling))
+    persons = None if table.persons is None else table.persons.count
+    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling), persons)
 
 
 def fraction_bits(rows: int) -> int:

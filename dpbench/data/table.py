@@ -8,6 +8,7 @@ from typing import Literal, Self
 import numpy as np
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.data.persons import Persons
 from dpbench.records.leaks import ROWS_DROPPED, Leak
 
 MIN_RELATIVE_WIDTH = 1e-12
@@ -76,9 +77,18 @@ class Table:
     """The number of rows that were left out because a value was missing."""
     declared_n: bool = False
     """Whether n was declared although rows were left out, and a row of the source is at most one row here: then n is public."""
+    persons: Persons | None = None
+    """Which person each row belongs to; None where each row is a person of its own."""
+    beyond_limit: int = 0
+    """The number of rows that were left out because their person already had the most rows that count."""
 
     def __post_init__(self) -> None:
-        if self.dropped and not self.declared_n and all(leak.what != ROWS_DROPPED.what for leak in self.leaks):
+        if (
+            self.dropped
+            and not self.declared_n
+            and not self.persons
+            and all(leak.what != ROWS_DROPPED.what for leak in self.leaks)
+        ):
             object.__setattr__(self, "leaks", (*self.leaks, ROWS_DROPPED))
         names = [column.name for column in (*self.columns, self.target)]
         if len(set(names)) < len(names):
@@ -91,6 +101,8 @@ class Table:
                 raise Refused(f"A table needs {features} feature columns and one target of equal length. Got other shapes.")
         if rows < 2 or not features:
             raise Refused(f"A table needs at least 2 rows and 1 feature. Got {rows} rows, {features} features.")
+        if self.persons is not None and len(self.persons.of_row) != rows:
+            raise Refused(f"A table must name the person of each of its {rows} rows. Got {len(self.persons.of_row)} of them.")
         check_known("attribute", self.sensitive, self.attributes)
         if bad := int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum()):
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
@@ -106,13 +118,34 @@ class Table:
         return len(self.response)
 
     @property
+    def n(self) -> int:
+        """The number of rows that the table counts as: public. It is the number of rows, unless persons may have several."""
+        return self.rows if self.persons is None else self.persons.n
+
+    @property
+    def units(self) -> int:
+        """The number of rows, or of persons: what is sampled and split as a whole."""
+        return self.rows if self.persons is None else self.persons.count
+
+    @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes in order; a one-hot group is one attribute."""
         return tuple(dict.fromkeys(column.attribute for column in self.columns))
 
     def take(self, index: np.ndarray) -> Self:
         """Return the table with these rows only."""
-        return replace(self, features=self.features[index], response=self.response[index])
+        persons = self.persons and self.persons.take(index)
+        return replace(self, features=self.features[index], response=self.response[index], persons=persons)
+
+    def take_units(self, index: np.ndarray) -> Self:
+        """Return the table with these rows only, or with the rows of these persons only, in the table's order."""
+        index = np.sort(index)
+        if self.persons is None:
+            return self.take(index)
+        of_row = self.persons.of_row
+        chosen = np.isin(of_row, index)
+        persons = replace(self.persons, of_row=np.searchsorted(index, of_row[chosen]), count=len(index))
+        return replace(self, features=self.features[chosen], response=self.response[chosen], persons=persons)
 
     def select(self, attributes: Sequence[str]) -> Self:
         """Return the table with these attributes only, in the table's order."""

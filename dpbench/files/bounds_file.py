@@ -18,6 +18,11 @@ from dpbench.files.values import ColumnFormat
 DeclaredKind = Literal["continuous", "integer"]
 
 FILE_KEYS = ("columns", "target", "threshold", "sensitive", "delimiter", "nulls", "from_data")
+NO_WEIGHTS = (
+    "Survey weights are not supported: every row counts once. With weights, one row could change a result as much as many rows, "
+    "and no bound here covers that. Leave them out to fit the rows as they are; the results are then about these rows alone."
+)
+"""Why weights are refused instead of ignored."""
 COLUMN_KEYS = ("low", "high", "unit", "kind", "levels", "nulls")
 
 
@@ -81,6 +86,8 @@ def read_bounds(path: str) -> Bounds:
         content = yaml.load(Path(path).expanduser().read_text(encoding="utf-8"), yaml.BaseLoader)
     if not isinstance(content, Mapping) or not isinstance(content.get("columns"), Mapping):
         raise Refused(f"The bounds file {path!r} must have a key 'columns' that holds a mapping.")
+    if "weights" in content:
+        raise Refused(f"The bounds file {path!r} cannot name weights. {NO_WEIGHTS}")
     check_known(f"key of the bounds file {path!r}", content, FILE_KEYS)
     return replace(
         parse_bounds(content["columns"], path),

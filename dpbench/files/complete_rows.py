@@ -14,11 +14,12 @@ class CompleteRows:
 
     The number of complete rows depends on the data, so using them all leaks n. A sample of a declared size does not leak:
     each row of the file, complete or not, draws its own priority, and the complete rows with the smallest priorities are
-    taken, so that changing one row changes at most one row of the sample.
+    taken, so that changing one row changes at most one row of the sample. ``public_n`` says that n is public for another reason.
     """
 
-    def __init__(self, sample_n: int | None, generator: np.random.Generator) -> None:
+    def __init__(self, sample_n: int | None, generator: np.random.Generator, public_n: bool = False) -> None:
         self.sample_n = sample_n
+        self.public_n = public_n or sample_n is not None
         self.rows = 0
         self.dropped = 0
         self.reasons: Counter[str] = Counter()
@@ -55,7 +56,7 @@ class CompleteRows:
     @property
     def leaks(self) -> tuple[Leak, ...]:
         """The leak of n, if n depends on the data."""
-        if not self.dropped or self.sample_n is not None:
+        if not self.dropped or self.public_n:
             return ()
         why = f"{self.dropped} of {self.rows} rows were left out for a missing value ({self._spell_reasons()})"
         return (Leak(ROWS_DROPPED.what, f"{why}, so n depends on the private rows; dataset.sample_n fixes it"),)

@@ -180,7 +180,7 @@ def _table_facts(cell: Cell, model: Model) -> TableFacts:
         raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
     table = source.scaled(0)
     by_moments = "polynomial" in model.provides and "truncation" not in model.provides
-    return TableFacts(table.rows.geometry, table.rows.n, table.dropped, not by_moments)
+    return TableFacts(table.rows.geometry, table.rows.public_n, table.dropped, not by_moments)
 
 
 @cache

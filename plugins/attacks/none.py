@@ -17,6 +17,7 @@ class NoAttack(Attack):
 
     name: ClassVar[str] = "none"
     attacks_nothing: ClassVar[bool] = True
+    handles_persons: ClassVar[bool] = True
 
     def run(self, target: AttackTarget) -> dict[str, np.ndarray]:
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
 from dpbench.files.bounds_draft import MAX_DRAFTED_LEVELS, profile_columns
-from dpbench.files.bounds_file import Bounds, ColumnDeclaration, parse_bounds, parse_levels, read_bounds
+from dpbench.files.bounds_file import NO_WEIGHTS, Bounds, ColumnDeclaration, parse_bounds, parse_levels, read_bounds
 from dpbench.files.complete_rows import CompleteRows
 from dpbench.files.data_frames import path_of
 from dpbench.files.download_cache import user_file_checksum
+from dpbench.files.person_column import CountedRows
 from dpbench.files.table_files import File, open_table
-from dpbench.files.values import NULLS
+from dpbench.files.values import NULLS, TEXT
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 
 
@@ -36,6 +37,10 @@ class UserTable(Dataset):
     record then has the leak ``bounds_from_data``. ``missing=drop`` leaves out rows with a missing value. Then n depends on the
     rows, and every record has the leak ``rows_dropped``, unless ``sample_n`` fixes n.
 
+    ``person`` names the column that says whose row it is, if a person may have several rows. Then privacy is promised to persons.
+    The first ``rows_per_person`` rows of each person count, in the order of the file; later rows are left out, before anything
+    else is done. The number of persons is public. Each counts as ``rows_per_person`` rows, of which missing ones add nothing.
+
     From Python, ``dpbench.sweep({"dataset.path": frame, …}, dataset="table")`` takes a DataFrame.
     """
 
@@ -49,6 +54,8 @@ class UserTable(Dataset):
     missing: Literal["refuse", "drop"] = option("refuse", help="what happens to a row with a missing value")
     delimiter: str | None = option(None, help="what separates the columns of a CSV; null: a comma")
     nulls: tuple[str, ...] | None = option(None, help="texts that mean a missing value; null: NA, NaN, null and the like")
+    person: str | None = option(None, help="the column that names each row's person, if a person may have several rows")
+    rows_per_person: int | None = option(None, low=1, help="the rows of one person that count: later ones are left out")
 
     def __post_init__(self) -> None:
         for name in ("bounds", "levels"):  # the command line turns column names such as 1 into numbers
@@ -58,6 +65,17 @@ class UserTable(Dataset):
         if isinstance(self.nulls, (list, tuple)):
             object.__setattr__(self, "nulls", tuple(map(str, self.nulls)))
         super().__post_init__()
+        if (self.person is None) != (self.rows_per_person is None):
+            raise Refused(
+                "The options dataset.person and dataset.rows_per_person must be set together: dataset.person=COLUMN names each "
+                "row's person, and dataset.rows_per_person=4 says how many rows of one person count at most. Got one of them."
+            )
+
+    @classmethod
+    def build(cls, options: Mapping[str, Any]) -> Self:
+        if "weights" in options:
+            raise Refused(f"dataset.weights cannot be set. {NO_WEIGHTS}")
+        return super().build(options)
 
     def load(self, generator: np.random.Generator) -> Table:
         bounds = self._declared_bounds()
@@ -70,8 +88,9 @@ class UserTable(Dataset):
             columns = self._columns_from_data(file, target, nulls)
         else:
             columns = self._declared_columns(file, bounds, target)
-        values = file.read({name: column.format for name, column in columns.items()}, nulls)
-        complete = self._complete_rows(file, values, generator)
+        values, counted = self._read(file, columns, nulls)
+        missing = {name: np.isnan(array) for name, array in values.items()}
+        complete = self._complete_rows(file, values, missing, counted, generator)
         rows = dict(zip(columns, complete.values(file.label).T, strict=True))
         for name, declaration in columns.items():
             _refuse_constant(file, name, declaration, rows[name])
@@ -89,6 +108,8 @@ class UserTable(Dataset):
             leaks=(*((BOUNDS_FROM_DATA,) if self.bounds == "data" or bounds.from_data else ()), *complete.leaks),
             dropped=complete.dropped,
             declared_n=complete.sample_n is not None,
+            persons=counted.persons.take(~np.any(list(missing.values()), axis=0)) if counted else None,
+            beyond_limit=counted.beyond_limit if counted else 0,
         )
 
     def fingerprint(self) -> str:
@@ -126,9 +147,13 @@ class UserTable(Dataset):
 
     def _declared_columns(self, file: File, bounds: Bounds, target: str) -> dict[str, ColumnDeclaration]:
         """Return the declared columns that are used, in the order of the file. Refuse columns without a declaration."""
-        file.check_columns([*bounds.columns, *bounds.ignored, *bounds.open, target])
+        file.check_columns([*bounds.columns, *bounds.ignored, *bounds.open, *filter(None, [self.person]), target])
+        if self.person in (*bounds.columns, target):
+            raise Refused(
+                f"The column {self.person!r} names persons, so it cannot be the target or have bounds. Got both instead."
+            )
         check_known("column with bounds", bounds.sensitive, bounds.columns)
-        used = [*self._attribute_names(self.attributes), target] if self.attributes is not None else list(file.names)
+        used = self._used_columns(file, target)
         file.check_columns(used)
         if target in bounds.ignored:
             raise Refused(f"The target {target!r} must have bounds. Got ignore instead.")
@@ -147,7 +172,7 @@ class UserTable(Dataset):
 
     def _columns_from_data(self, file: File, target: str, nulls: tuple[str, ...]) -> dict[str, ColumnDeclaration]:
         """Read ranges and levels from the rows, which is a leak."""
-        used = [*self._attribute_names(self.attributes), target] if self.attributes is not None else list(file.names)
+        used = self._used_columns(file, target)
         levels = self.levels or {}
         file.check_columns([*used, target, *levels])
         columns: dict[str, ColumnDeclaration] = {}
@@ -169,20 +194,47 @@ class UserTable(Dataset):
                 )
         return columns
 
-    def _complete_rows(self, file: File, values: Mapping[str, np.ndarray], generator: np.random.Generator) -> CompleteRows:
-        missing = {name: np.isnan(array) for name, array in values.items()}
+    def _read(
+        self, file: File, columns: Mapping[str, ColumnDeclaration], nulls: tuple[str, ...]
+    ) -> tuple[dict[str, np.ndarray], CountedRows | None]:
+        """Return the columns, without the rows of a person beyond those that count."""
+        formats = {name: column.format for name, column in columns.items()}
+        if self.person is None or self.rows_per_person is None:
+            return file.read(formats, nulls), None
+        values = file.read({**formats, self.person: TEXT}, nulls)
+        counted = CountedRows.of(file.label, self.person, values.pop(self.person), self.rows_per_person)
+        return counted.take(values), counted
+
+    def _used_columns(self, file: File, target: str) -> list[str]:
+        """Return the columns that are read as features and target."""
+        if self.attributes is not None:
+            return [*self._attribute_names(self.attributes), target]
+        return [name for name in file.names if name != self.person]
+
+    def _complete_rows(
+        self,
+        file: File,
+        values: Mapping[str, np.ndarray],
+        missing: Mapping[str, np.ndarray],
+        counted: CountedRows | None,
+        generator: np.random.Generator,
+    ) -> CompleteRows:
         for name, rows in missing.items():
             if rows.all():
                 raise _all_missing(file, name)
         if self.missing == "refuse" and (incomplete := [name for name, rows in missing.items() if rows.any()]):
             counts = ", ".join(f"{name!r} {int(missing[name].sum())}" for name in incomplete)
             first = incomplete[0]
+            row = int(missing[first].argmax())
+            number = 1 + (int(counted.index[row]) if counted else row)
             raise Refused(
-                f"{file.label} has missing values, the first in column {first!r}, row {int(missing[first].argmax()) + 1} (in "
+                f"{file.label} has missing values, the first in column {first!r}, row {number} (in "
                 f"all: {counts}). dataset.missing=drop leaves such rows out; dataset.nulls lists the texts that mean a missing "
                 "value."
             )
-        complete = CompleteRows(self.sample_n if self.missing == "drop" else None, generator)
+        # n is public whatever is left out where persons are counted, and a sample is one of persons, which is drawn later
+        declared = self.sample_n if self.missing == "drop" and counted is None else None
+        complete = CompleteRows(declared, generator, public_n=counted is not None)
         complete.add(np.column_stack(list(values.values())), missing)
         return complete
 

@@ -30,6 +30,7 @@ class NoPrivacy(Mechanism):
 
     name: ClassVar[str] = "no_privacy"
     guarantee: ClassVar[str] = "none"
+    handles_persons: ClassVar[bool] = True
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         return curator.reveal("exact fit", problem.exact, "the baseline releases the exact fit")

@@ -44,6 +44,30 @@ def test_every_row_has_a_part_in_every_repeat() -> None:
     assert (first != second).any()
 
 
+@pytest.mark.parametrize("splits", [Splits("kfold", 2, 3), Splits("holdout", 4, test_fraction=0.3)], ids=["k-fold", "hold-out"])
+@pytest.mark.parametrize("rate", [1.0, 0.6])
+def test_all_rows_of_a_person_are_in_one_part_and_n_is_that_of_the_persons(splits, rate, make, tmp_path) -> None:
+    generator = np.random.default_rng(0)
+    who, x = generator.integers(0, 50, 120), generator.random(120)
+    (tmp_path / "it.csv").write_text("who,x,y\n" + "".join(f"{a},{b},{b}\n" for a, b in zip(who, x, strict=True)))
+    bounds = {"x": [0, 1], "y": [0, 1]}
+    options = {"path": str(tmp_path / "it.csv"), "target": "y", "bounds": bounds, "person": "who", "rows_per_person": 2}
+    rows = DatasetRows(make("dataset", "table", sample_rate=rate, **options), make("model", "linear"), splits, 0)
+    table = rows.scaled(0)
+    assert table.persons is not None
+    sampled = round(rate * table.persons.count)
+    block = rows.block(range(splits.repeats))
+    for run, (repeat, fold) in enumerate(block.runs):
+        labels = rows.labels(repeat)
+        assert all(len(set(labels[table.persons.of_row == person])) == 1 for person in range(table.persons.count))
+        sizes = splits.sizes(sampled)
+        assert block.test.n[run] == 2 * sizes[fold]
+        assert block.train.n[run] == 2 * (sampled - sizes[fold])
+        assert block.train.moments.n[run] == block.train.rows(run).n == (labels >= 0).sum() - (labels == fold).sum()
+        assert block.train.rows(run).public_n == block.train.n[run]
+        assert block.train.rows(run).n < block.train.n[run]
+
+
 def test_selecting_columns_leaves_the_random_streams_alone(make: Callable[..., Any]) -> None:
     assert identity(make("dataset", "wine", attributes=("alcohol",))) == identity(make("dataset", "wine"))
     assert identity(make("dataset", "wine", color="red")) != identity(make("dataset", "wine"))

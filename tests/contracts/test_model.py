@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -52,6 +52,21 @@ def test_the_problem_on_fewer_columns_has_their_geometry(problem) -> None:
 def test_a_missing_capability_is_an_error_that_names_it(problem, call, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         call(problem)
+
+
+def test_a_component_that_does_not_declare_persons_is_not_used_on_them(geometry) -> None:
+    model = SimpleNamespace(name="linear", provides=frozenset({"polynomial", "gradient"}))
+
+    class Proven(Picky):
+        handles_persons = True
+
+    class Rows(Picky):
+        rows_only = "it sees rows"
+
+    persons = replace(geometry(2), rows_per_person=3)
+    assert Rows().unsupported(model, persons) == "picky does not fit linear: it sees rows."
+    assert Rows().unsupported(model, geometry(2)) is None
+    assert Proven().unsupported(model, persons) is None
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,12 @@ def test_a_column_may_have_codes_of_its_own_and_bounds_that_are_still_open() -> 
     assert bounds.open == {"pay"}
 
 
+def test_weights_are_refused_instead_of_ignored(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text("weights: perwt\ncolumns: {age: [0, 1]}\n")
+    with pytest.raises(Refused, match=r"b\.yaml' cannot name weights\. Survey weights are not supported: every row counts once"):
+        read_bounds(str(tmp_path / "b.yaml"))
+
+
 @pytest.mark.parametrize(("line", "leaks"), [("from_data: true", True), ("from_data: false", False), ("", False)])
 def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(line: str, leaks: bool, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(f"{line}\ncolumns: {{age: [0, 1]}}\n")

@@ -155,6 +155,36 @@ def test_one_changed_row_changes_at_most_one_row_of_the_sample(loaded: Any) -> N
     assert moved == 20
 
 
+VISITS = "who,age,income\nb,30,1\na,40,2\nb,31,3\nc,50,4\nb,,5\na,41,\nb,33,7\n"
+PERSONS = {"bounds": {"age": [0, 100], "income": [0, 10]}, "person": "who", "rows_per_person": 3}
+
+
+def test_the_first_rows_of_each_person_count_before_anything_else(loaded: Any) -> None:
+    """The third row of b lacks its age: it counts nevertheless, so the fourth does not take its place."""
+    table = loaded(VISITS, missing="drop", **PERSONS)
+    np.testing.assert_array_equal(table.response, [1, 2, 3, 4])
+    assert table.attributes == ("age",)
+    assert table.persons.of_row.tolist() == [0, 1, 0, 2]
+    assert (table.units, table.n, table.dropped, table.beyond_limit) == (3, 9, 2, 1)
+    assert table.leaks == ()  # n is the number of persons times three, whatever is missing
+
+
+def test_a_sample_of_persons_has_all_their_rows(loaded: Any) -> None:
+    table = loaded(VISITS, missing="drop", sample_n=2, **PERSONS)
+    assert (table.units, table.n) == (2, 6)
+    whole = loaded(VISITS, missing="drop", **PERSONS)
+    persons = [set(whole.response[whole.persons.of_row == person]) for person in range(3)]
+    assert set(table.response) in [one | other for one in persons for other in persons if one != other]
+    with pytest.raises(Refused, match=r"sample_n=4 needs more persons than dataset=table has: 3"):
+        loaded(VISITS, missing="drop", sample_n=4, **PERSONS)
+
+
+def test_persons_may_be_combined_with_bounds_from_the_data(loaded: Any) -> None:
+    table = loaded(VISITS, missing="drop", **{**PERSONS, "bounds": "data"})
+    assert table.attributes == ("age",)
+    assert [leak.what for leak in table.leaks] == ["bounds_from_data"]
+
+
 def test_the_fingerprint_follows_the_content_and_not_the_date(tmp_path: Path, make: Make) -> None:
     path, bounds = tmp_path / "people.csv", tmp_path / "people.yaml"
     path.write_text(GOOD)
@@ -176,6 +206,17 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "no file": (GOOD, {"path": "nowhere/people.csv"}, "There is no file 'nowhere/people.csv'."),
     "no target": (GOOD, {"target": ""}, "The target of dataset=table must be the name of a column"),
     "no bounds": (GOOD, {"bounds": None}, "The bounds of dataset=table must be declared"),
+    "persons without a limit": (VISITS, {"person": "who"}, "must be set together"),
+    "a limit without persons": (VISITS, {"rows_per_person": 2}, "must be set together"),
+    "a row without a person": (VISITS.replace("c,", ","), PERSONS, "'who' of people.csv must name each row's person. Row 4"),
+    "persons with bounds": (
+        VISITS,
+        {**PERSONS, "person": "age"},
+        "'age' names persons, so it cannot be the target or have bounds",
+    ),
+    "a missing value of a later person": ("who,age,income\na,1,1\na,2,2\nb,,3\n", {**PERSONS, "rows_per_person": 1}, "row 3"),
+    "one person": (VISITS.replace("b,", "a,").replace("c,", "a,"), {**PERSONS, "missing": "drop"}, "at least 2 persons"),
+    "weights": (VISITS, {"weights": "who"}, "dataset.weights cannot be set. Survey weights are not supported"),
     "no bounds file": (GOOD, {"bounds": "no.yaml"}, "There is no bounds file 'no.yaml'."),
     "wrong delimiter": (GOOD.replace(",", ";"), {}, "has no ',' in its first row, but ';': set dataset.delimiter"),
     "no header": (f"30,{SECRET},1\n40,f,2\n", {}, "must name every column"),
