@@ -9,6 +9,7 @@ from typing import Literal, Self
 import numpy as np
 
 from dpbench.base.errors import check_known
+from dpbench.data.table import Column
 
 Scaling = Literal["box", "ball", "corner"]
 TargetKind = Literal["real", "binary"]
@@ -34,8 +35,8 @@ class Geometry:
     scaling: Scaling
     target: TargetKind
     constant: float = 1.0
-    half_range: float = 1.0
-    """Half the target's declared range in its own unit: what one scaled unit is worth."""
+    target_column: Column | None = None
+    """The declaration of a real target, which maps predictions back to its unit; None if it is in [-1, 1] as it is."""
     attributes: tuple[str, ...] = ()
     """The attribute of each feature column; empty where every column is its own attribute."""
     sensitive: tuple[str, ...] = ()
@@ -52,6 +53,11 @@ class Geometry:
             raise ValueError(f"A person has at least one row at most. Got {self.rows_per_person}.")
         if self.scaling == "corner" and (self.intercept or self.groups):
             raise ValueError("Corner scaling allows neither an intercept nor one-hot groups.")
+
+    @property
+    def half_range(self) -> float:
+        """Half the target's declared range in its own unit: what one scaled unit is worth, unless there is a transform."""
+        return 1.0 if self.target_column is None else (self.target_column.high - self.target_column.low) / 2
 
     @property
     def features(self) -> int:

@@ -1,9 +1,9 @@
 """Scaling: from a table with public bounds to rows of numbers with few digits, whose sums are exact.
 
-Values are clipped to their declared bounds, mapped to [-1, 1] (box), into the unit ball (ball) or to [0, 1/sqrt(d)] (corner:
-the box in the positive corner of the unit ball), and truncated towards zero to multiples of 2^-k with 2k + log2 n <= 53 and
-k <= 16. So every sum of products of two columns is exact in float64: the same whatever the order, the chunks, the threads or
-the machine. Truncation towards zero keeps bounds and norms.
+Values are clipped to their declared bounds, transformed if that is declared, mapped to [-1, 1] (box), into the unit ball
+(ball) or to [0, 1/sqrt(d)] (corner: the box in the positive corner of the unit ball), and truncated towards zero to multiples
+of 2^-k with 2k + log2 n <= 53 and k <= 16. So every sum of products of two columns is exact in float64: the same whatever the
+order, the chunks, the threads or the machine. Truncation towards zero keeps bounds and norms.
 """
 
 import math
@@ -83,10 +83,10 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     constant = _map_features(table, groups, scaling, intercept, z[:, 1:-1])
     truncate(z[:, 1:-1], bits)
     constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
-    half_range, target_clipped, low, high = 1.0, 0.0, table.target.low, table.target.high
+    target_clipped, low, high = 0.0, table.target.low, table.target.high
     if target == "real":
-        z[:, -1] = _boxed(table.response, low, high, one_hot=False)
-        half_range, target_clipped = (high - low) / 2, _share_outside(table.response, low, high)
+        z[:, -1] = table.target.to_box(table.response)
+        target_clipped = _share_outside(table.response, low, high)
     elif table.threshold is None:
         raise Refused(f"The target {table.target.name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
     else:
@@ -99,7 +99,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         scaling=scaling,
         target=target,
         constant=constant,
-        half_range=half_range,
+        target_column=table.target if target == "real" else None,
         attributes=tuple(column.attribute for column in table.columns),
         sensitive=table.sensitive,
         levels=tuple(column.levels for column in table.columns),
@@ -132,7 +132,8 @@ def _map_features(table: Table, groups: Groups, scaling: Scaling, intercept: boo
         out /= (np.maximum(norms, table.radius) * share)[:, None]
         return 1 / share
     for index, column in enumerate(table.columns):  # one-hot columns keep 0 and 1
-        out[:, index] = _boxed(table.features[:, index], column.low, column.high, column.group is not None)
+        values = table.features[:, index]
+        out[:, index] = column.to_box(values) if column.group is None else np.clip(values.astype(float), 0, 1)
     if scaling == "box":
         return 1.0
     if scaling == "corner":  # Zhang et al. 2012, footnote 1: (x - low) / ((high - low) sqrt(d))
@@ -143,11 +144,6 @@ def _map_features(table: Table, groups: Groups, scaling: Scaling, intercept: boo
     norm = math.sqrt(sum(column.group is None for column in table.columns) + len(groups) + intercept)
     out /= norm
     return 1 / norm
-
-
-def _boxed(values: np.ndarray, low: float, high: float, one_hot: bool) -> np.ndarray:
-    clipped = np.clip(values.astype(float), low, high)
-    return np.asarray(clipped if one_hot else np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
 
 
 def _features_clipped(table: Table, scaling: Scaling) -> tuple[float, ...]:

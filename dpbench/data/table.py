@@ -9,6 +9,7 @@ import numpy as np
 
 from dpbench.base.errors import Refused, check_known
 from dpbench.data.persons import Persons
+from dpbench.data.transforms import Transform
 from dpbench.records.leaks import ROWS_DROPPED, Leak
 
 MIN_RELATIVE_WIDTH = 1e-12
@@ -32,6 +33,8 @@ class Column:
     kind: ColumnKind = "continuous"
     meaning: str = ""
     """What the values stand for, if the name does not say it: a line of the codebook."""
+    transform: Transform | None = None
+    """What the values are mapped by before they are scaled, declared from public knowledge."""
 
     def __post_init__(self) -> None:
         low, high, problem = self.low, self.high, ""
@@ -44,6 +47,8 @@ class Column:
             problem = f"Column {self.name!r} is declared {self.kind}, so its bounds must be whole numbers."
         if problem:
             raise Refused(f"{problem} Got [{low}, {high}] instead.")
+        if self.transform is not None:
+            self.transform.check(self.name, low, high)
 
     @property
     def attribute(self) -> str:
@@ -52,10 +57,31 @@ class Column:
 
     @property
     def levels(self) -> int:
-        """The number of values that the declaration allows; 0 for a continuous column."""
+        """The number of evenly spaced values that the declaration allows; 0 for a continuous or a transformed column."""
         if self.group is not None:
             return 2
-        return 0 if self.kind == "continuous" else round(self.high - self.low) + 1
+        return 0 if self.kind == "continuous" or self.transform else round(self.high - self.low) + 1
+
+    def to_box(self, values: np.ndarray) -> np.ndarray:
+        """Clip values to the bounds, transform them, and map them to [-1, 1]."""
+        clipped = np.clip(values.astype(float), self.low, self.high)
+        if self.transform is not None:
+            clipped = self.transform.apply(clipped)
+        low, high = self._transformed_bounds
+        return np.asarray(np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
+
+    def from_box(self, scaled: np.ndarray) -> np.ndarray:
+        """Map numbers that stand for values between the bounds, when they are in [-1, 1], back to the column's unit."""
+        low, high = self._transformed_bounds
+        values = low + (scaled + 1) / 2 * (high - low)
+        return values if self.transform is None else self.transform.invert(values)
+
+    @property
+    def _transformed_bounds(self) -> tuple[float, float]:
+        if self.transform is None:
+            return self.low, self.high
+        low, high = self.transform.apply(np.array([self.low, self.high], dtype=float))
+        return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -103,6 +129,8 @@ class Table:
             raise Refused(f"A table needs at least 2 rows and 1 feature. Got {rows} rows, {features} features.")
         if self.persons is not None and len(self.persons.of_row) != rows:
             raise Refused(f"A table must name the person of each of its {rows} rows. Got {len(self.persons.of_row)} of them.")
+        if self.radius is not None and any(column.transform for column in self.columns):
+            raise Refused("A table whose rows have a declared norm cannot have transformed columns.")
         check_known("attribute", self.sensitive, self.attributes)
         if bad := int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum()):
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")

@@ -1,9 +1,10 @@
 """The bounds file: what the user declares as public about the columns of a table, read and checked.
 
 It is YAML: ``columns`` gives each column's bounds as ``[low, high]`` or ``{low: …, high: …, unit: …, kind: integer}``, its
-``{levels: […]}``, or ``ignore``. ``nulls: […]`` next to them lists the codes that mean a missing value in this column only, and
-``{low: , high: }`` leaves bounds open, for the user to fill in. The other keys are ``target``, ``threshold``, ``sensitive``,
-``delimiter`` and ``nulls``.
+``{levels: […]}``, or ``ignore``. ``transform: log`` (or ``log1p``) or ``quantiles: […]`` next to bounds transforms the values.
+``nulls: […]`` next to bounds or levels lists the codes that mean a missing value in this column only, and ``{low: , high: }``
+leaves bounds open, for the user to fill in. The other keys are ``target``, ``threshold``, ``sensitive``, ``delimiter`` and
+``nulls``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from dpbench.base.errors import Refused, check_known, refuse_on
 from dpbench.data.table import Column
+from dpbench.data.transforms import LOWEST, Transform
 from dpbench.files.values import ColumnFormat
 
 DeclaredKind = Literal["continuous", "integer"]
@@ -23,7 +25,7 @@ NO_WEIGHTS = (
     "and no bound here covers that. Leave them out to fit the rows as they are; the results are then about these rows alone."
 )
 """Why weights are refused instead of ignored."""
-COLUMN_KEYS = ("low", "high", "unit", "kind", "levels", "nulls")
+COLUMN_KEYS = ("low", "high", "unit", "kind", "levels", "nulls", "transform", "quantiles")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class ColumnDeclaration:
     kind: DeclaredKind = "continuous"
     levels: tuple[str, ...] = ()
     nulls: tuple[str, ...] = ()
+    transform: Transform | None = None
 
     @property
     def format(self) -> ColumnFormat:
@@ -45,7 +48,7 @@ class ColumnDeclaration:
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the design's columns: one for a range, or one per level of a categorical attribute."""
         if not self.levels:
-            return (Column(name, self.low, self.high, self.unit, kind=self.kind),)
+            return (Column(name, self.low, self.high, self.unit, kind=self.kind, transform=self.transform),)
         return tuple(Column(f"{name}={level}", 0, 1, group=name, meaning=level) for level in self.levels)
 
 
@@ -124,13 +127,29 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2 or None in value:
         raise Refused(f"The bounds of {name!r} in {owner} must be [low, high], levels, or ignore. Got {value!r} instead.")
     low, high = (_parse_number(number, f"bounds of {name!r}", owner) for number in value)
-    Column(name, low, high, kind=kind)  # refuses reversed bounds
-    return ColumnDeclaration(low, high, _text(fields.get("unit", "")), kind, nulls=nulls)
+    transform = _parse_transform(name, fields, (low, high), owner)
+    Column(name, low, high, kind=kind, transform=transform)  # refuses reversed bounds, and what the transform is not defined for
+    return ColumnDeclaration(low, high, _text(fields.get("unit", "")), kind, nulls=nulls, transform=transform)
 
 
 def _is_open(value: Any) -> bool:
     """Return whether a column is declared to have a low and a high bound, and one of them is not filled in."""
     return isinstance(value, Mapping) and any(key in value and value[key] in ("", None) for key in ("low", "high"))
+
+
+def _parse_transform(name: str, fields: Mapping[str, Any], bounds: tuple[float, float], owner: str) -> Transform | None:
+    if "transform" in fields and "quantiles" in fields:
+        raise Refused(f"The column {name!r} in {owner} must have one of transform and quantiles. Got both instead.")
+    if "quantiles" in fields:
+        values = _parse_list(fields["quantiles"], f"quantiles of {name!r}", owner)
+        knots = (bounds[0], *(_parse_number(value, f"quantiles of {name!r}", owner) for value in values), bounds[1])
+        return Transform("quantile", knots)
+    if "transform" not in fields:
+        return None
+    if fields["transform"] not in LOWEST:
+        got = fields["transform"]
+        raise Refused(f"The transform of {name!r} in {owner} must be log or log1p, or give its quantiles. Got {got!r} instead.")
+    return Transform(fields["transform"])
 
 
 def _parse_number(value: Any, what: str, owner: str) -> float:

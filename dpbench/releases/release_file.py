@@ -16,6 +16,7 @@ from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
+from dpbench.data.transforms import Transform
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
@@ -48,11 +49,13 @@ class Release:
     """The guarantee in plain language."""
     made_by: str = ""
 
-    def predict(self, data: Any) -> np.ndarray:
+    def predict(self, data: Any, *, clip: bool = True) -> np.ndarray:
         """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
 
         A real target is predicted in its own unit, a binary one as the model predicts it. Values outside the declared bounds
-        are clipped to them, as they were when the model was fitted.
+        are clipped to them, as they were when the model was fitted. Predictions of a real target are clipped to its bounds too,
+        which costs no privacy and cannot move them away from a target within the bounds; ``clip=False`` leaves them as they are.
+        If the target was transformed, what is predicted is close to its median, not to its mean.
         """
         features = self._features(data)
         rows = self._scaled(features)
@@ -61,7 +64,8 @@ class Release:
         predicted = np.asarray(problem.predict(rows.x, weights), dtype=float)[: len(features)]
         if self.kind == "binary":
             return predicted
-        return self.target.low + (predicted + 1) / 2 * (self.target.high - self.target.low)
+        values = self.target.from_box(predicted)
+        return np.clip(values, self.target.low, self.target.high) if clip else values
 
     def _features(self, data: Any) -> np.ndarray:
         """Return one column per feature; missing columns ``attribute=level`` come from the texts of their attribute."""
@@ -117,8 +121,15 @@ def load_release(path: str | os.PathLike[str]) -> Release:
     if (form := content.pop("format", None) if isinstance(content, dict) else None) != FORMAT:
         raise Refused(f"The format of the release {os.fspath(path)!r} must be {FORMAT!r}. Got {form!r} instead.")
     try:
-        content["columns"] = tuple(Column(**column) for column in content["columns"])
-        content["target"] = Column(**content["target"])
+        content["columns"] = tuple(map(_column, content["columns"]))
+        content["target"] = _column(content["target"])
         return Release(**content)
     except (KeyError, TypeError) as error:
         raise Refused(f"The release {os.fspath(path)!r} is incomplete: {error}.") from None
+
+
+def _column(content: Mapping[str, Any]) -> Column:
+    """Return a column as the file describes it."""
+    transform = content.get("transform")
+    known = None if transform is None else Transform(transform["name"], tuple(transform["knots"]))
+    return Column(**{**content, "transform": known})

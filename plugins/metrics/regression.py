@@ -18,6 +18,20 @@ def root_mean_squared_error(predictions: Predictions) -> np.ndarray:
     return np.asarray(np.sqrt(mean_squared_error(predictions)))
 
 
+def root_mean_squared_error_in_unit(predictions: Predictions) -> np.ndarray:
+    """Return the same in the target's unit: of a transformed target the error of the released model's clipped predictions."""
+    column = predictions.test.geometry.target_column
+    if column is None or column.transform is None:
+        return np.asarray(root_mean_squared_error(predictions) * predictions.test.half_range)
+
+    def error(rows: RunPredictions) -> float:
+        # without clipping, a single prediction far outside the bounds has an infinite inverse
+        predicted = np.clip(column.from_box(rows.score), column.low, column.high)
+        return float(np.sqrt(np.mean(np.square(column.from_box(rows.y) - predicted))))
+
+    return np.array([error(predictions.run(run)) for run in range(predictions.test.runs)])
+
+
 def log_likelihood(predictions: Predictions) -> np.ndarray:
     """Return the mean log density of a test row under normal errors, at the variance at which the test rows are likeliest.
 
@@ -73,9 +87,9 @@ LOG_LIKELIHOOD = Metric(
 RMSE_RAW = Metric(
     "rmse_raw",
     "root mean square error (target's unit)",
-    "The root mean squared error on the test rows, in the target's own unit.",
+    "The root mean squared error on the test rows, in the target's own unit; of a transformed target with clipped predictions.",
     "lower",
-    lambda predictions: root_mean_squared_error(predictions) * predictions.test.half_range,
+    root_mean_squared_error_in_unit,
     unit="target's unit",
 )
 R2 = Metric("r2", "R²", "1 minus the mean squared error over the variance of the test targets.", "higher", r_squared)

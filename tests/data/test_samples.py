@@ -13,6 +13,7 @@ from dpbench.data.moments import gram
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
+from dpbench.data.table import Column
 
 
 def test_a_sum_over_many_chunks_is_the_sum(scaled, make, curate) -> None:
@@ -93,7 +94,7 @@ def test_a_state_of_the_query_belongs_to_its_run(scaled, block_of) -> None:
 
 def test_each_run_has_the_half_range_of_its_own_repeat_s_table(scaled) -> None:
     """A table that is drawn for each repeat may declare another range."""
-    wide = Rows(scaled.z, replace(scaled.geometry, half_range=7.0))
+    wide = Rows(scaled.z, replace(scaled.geometry, target_column=Column("y", -7, 7)))
     splits = Splits(repeats=2, folds=2)
     block = Block(lambda r: (scaled, wide)[r], lambda r: splits.assign(scaled.n, scaled.n, 0, "t", r), range(2), 2, 2)
     half = scaled.geometry.half_range

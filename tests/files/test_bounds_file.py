@@ -9,6 +9,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.data.table import Column
+from dpbench.data.transforms import Transform
 from dpbench.files.bounds_file import Bounds, ColumnDeclaration, parse_bounds, read_bounds
 
 FULL = """
@@ -61,6 +62,13 @@ def test_weights_are_refused_instead_of_ignored(tmp_path: Path) -> None:
         read_bounds(str(tmp_path / "b.yaml"))
 
 
+def test_a_transform_is_declared_by_its_name_or_by_quantiles() -> None:
+    columns = {"wage": {"low": "1", "high": 9, "transform": "log"}, "tax": {"low": 0, "high": 9, "quantiles": ["2", 5]}}
+    bounds = parse_bounds(columns, "mine").columns
+    assert bounds["wage"] == ColumnDeclaration(1, 9, transform=Transform("log"))
+    assert bounds["tax"].columns("tax") == (Column("tax", 0, 9, transform=Transform("quantile", (0, 2, 5, 9))),)
+
+
 @pytest.mark.parametrize(("line", "leaks"), [("from_data: true", True), ("from_data: false", False), ("", False)])
 def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(line: str, leaks: bool, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(f"{line}\ncolumns: {{age: [0, 1]}}\n")
@@ -75,6 +83,15 @@ def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(lin
         ({"age": "0,1"}, "The bounds of 'age' in mine must be [low, high], levels, or ignore."),
         ({"age": {"low": 0}}, "The bounds of 'age' in mine must be [low, high], levels, or ignore. Got (0, None) instead."),
         ({"age": ["a", "b"]}, "The bounds of 'age' in mine must be numbers. Got 'a' instead."),
+        ({"wage": {"low": 1, "high": 9, "transform": "ln"}}, "The transform of 'wage' in mine must be log or log1p, or give its"),
+        ({"wage": {"low": 0, "high": 9, "transform": "log"}}, "The lower bound of column 'wage' must be above 0"),
+        ({"wage": {"low": 0, "high": 9, "quantiles": 3}}, "The quantiles of 'wage' in mine must be a list. Got 3 instead."),
+        ({"wage": {"low": 0, "high": 9, "quantiles": ["a"]}}, "The quantiles of 'wage' in mine must be numbers."),
+        ({"wage": {"low": 0, "high": 9, "quantiles": [9]}}, "The quantiles of column 'wage' must be increasing numbers between"),
+        (
+            {"wage": {"low": 1, "high": 9, "transform": "log", "quantiles": [3]}},
+            "The column 'wage' in mine must have one of transform and quantiles. Got both instead.",
+        ),
         ({"age": {"low": 0, "hihg": 1}}, "There is no key of the column 'age' in mine named 'hihg'. Did you mean high"),
         ({"age": {"low": 0, "high": 1, "kind": "real"}}, "The kind of 'age' in mine must be continuous or integer."),
         ({"age": {"low": 0, "high": 1.5, "kind": "integer"}}, "its bounds must be whole numbers"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.data.table import Column
+from dpbench.data.transforms import Transform
 from dpbench.releases.release_file import FORMAT, Release, load_release
 
 
@@ -39,6 +41,34 @@ def test_predictions_are_in_the_units_of_the_columns(released: Release) -> None:
 
 def test_values_outside_the_bounds_are_clipped(released: Release) -> None:
     np.testing.assert_allclose(released.predict({"a": [-5, 99]}), [0, 10], atol=1e-3)
+
+
+@pytest.mark.parametrize("slope", [-3.0, 0.5, 1e6])
+def test_clipping_is_idempotent_and_never_increases_an_error(released: Release, slope: float) -> None:
+    generator = np.random.default_rng(0)
+    data, target = {"a": generator.uniform(-1, 5, 500)}, generator.uniform(0, 10, 500)
+    steep = replace(released, weights={"intercept": 0.3, "a": slope})
+    free, clipped = steep.predict(data, clip=False), steep.predict(data)
+    np.testing.assert_array_equal(clipped, np.clip(free, 0, 10))
+    np.testing.assert_array_equal(clipped, np.clip(clipped, 0, 10))
+    assert (np.abs(clipped - target) <= np.abs(free - target)).all()
+    assert (free != clipped).any() == (abs(slope) > 1)
+
+
+@pytest.mark.parametrize(
+    ("transform", "low", "middle"),
+    [(Transform("log"), 1.0, 100.0), (Transform("log1p"), 0.0, 99.0), (Transform("quantile", (1.0, 7.0, 1e4)), 1.0, 7.0)],
+)
+def test_a_transformed_target_is_predicted_in_its_unit_also_from_the_file(
+    released: Release, tmp_path: Path, transform: Transform, low: float, middle: float
+) -> None:
+    target = Column("y", low, 1e4 if low else 9_999, transform=transform)
+    replace(released, target=target, columns=(Column("a", 1, 16, transform=Transform("log")),)).save(tmp_path / "model.json")
+    skewed = load_release(tmp_path / "model.json")
+    assert skewed.target == target
+    np.testing.assert_allclose(skewed.predict({"a": [1, 4, 16, 99]}), [low, middle, target.high, target.high], rtol=1e-3)
+    steep = replace(skewed, weights={"intercept": 1e6, "a": 0.0})
+    np.testing.assert_array_equal(steep.predict({"a": [2]}), [target.high])
 
 
 @pytest.mark.parametrize(

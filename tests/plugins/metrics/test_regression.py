@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.data.samples import WholeSample
+from dpbench.data.table import Column
+from dpbench.data.transforms import Transform
 from dpbench.plugins.metrics.regression import RMSE, RMSE_CLIPPED
 from dpbench.registry.lookup import registry
 
@@ -27,6 +31,24 @@ def test_squared_errors_come_from_moments_and_absolute_ones_from_rows(sample, sc
     assert scores["rmse"][0] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=1e-12)
     assert scores["mae"][0] == pytest.approx(np.abs(residual).mean(), rel=1e-12)
     assert "mae" not in score("linear", weights, sample), "it costs a pass over the rows that only robust regression asks for"
+
+
+def test_the_error_in_the_unit_is_the_scaled_one_times_half_the_range(geometry, rows, score) -> None:
+    column = Column("wage", 100, 500, "USD")
+    sample = WholeSample(rows(replace(geometry(1), target_column=column), [[0.5], [-1.0]], [0.25, 0.75]))
+    scores = score("linear", np.array([[3.0]]), sample)
+    assert scores["rmse_raw"] == pytest.approx(200 * scores["rmse"], rel=1e-12)
+
+
+def test_the_error_of_a_transformed_target_is_that_of_predictions_mapped_back_and_clipped(
+    geometry, rows, score, score_mean
+) -> None:
+    column = Column("wage", 1, 10_000, "USD", transform=Transform("log"))
+    sample = WholeSample(rows(replace(geometry(1), target_column=column), [[0.0], [0.5], [1.0]], [-1.0, 0.0, 1.0]))
+    error = np.array([1 - 100, 100 - 10_000, 10_000 - 10_000])  # x'w is 0, 1 and 2
+    assert score("linear", np.array([[2.0]]), sample)["rmse_raw"] == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
+    at_mean = np.array([1, 100, 10_000]) - 100  # the mean of the logarithms is the median here
+    assert score_mean("linear", sample, sample)["rmse_raw"] == pytest.approx(np.sqrt(np.mean(at_mean**2)), rel=1e-9)
 
 
 def test_the_mean_explains_nothing(sample, score_mean) -> None:
