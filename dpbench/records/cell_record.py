@@ -102,6 +102,16 @@ class CellRecord:
         return self.tags.get(names.SENSITIVITY, "")
 
     @property
+    def target_unit(self) -> str:
+        """The unit of the target; empty if it is not declared."""
+        return self.tags.get(names.TARGET_UNIT, "")
+
+    @property
+    def target_transform(self) -> str:
+        """What the target was transformed by before it was scaled; empty if it was not."""
+        return self.tags.get(names.TARGET_TRANSFORM, "")
+
+    @property
     def leaks(self) -> tuple[Leak, ...]:
         """What reached the result without being paid for. Without the ledger's file, the reasons are empty."""
         listed = self.detail.ledger.get("leaks", ()) if self._leak_names else ()
@@ -132,6 +142,10 @@ class CellRecord:
     def error(self, suffix: str = "median") -> float | None:
         """Return the primary metric, by which cells are ordered."""
         return self.metric(f"utility/{self.primary}", suffix)
+
+    def error_in_unit(self) -> float | None:
+        """Return the primary metric in the target's own unit; None if it is measured in no such unit."""
+        return self.metric(f"utility/{self.primary}{names.IN_UNIT}")
 
     def reference(self, name: str) -> float | None:
         """Return the primary metric of the non-private fit (``no_privacy``) or of the ``mean_predictor``."""

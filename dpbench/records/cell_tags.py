@@ -23,6 +23,8 @@ class Provenance:
     """What a reader must know about the attack on this table, in sentences, or an empty text."""
     digest_key: str = ""
     """The short name of the key of the table's digest; empty if the table is public, which needs none."""
+    target_unit: str = ""
+    target_transform: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.SENSITIVITY: provenance.sensitivity,
         names.REMARKS: provenance.remarks or None,
         names.DIGEST_KEY: provenance.digest_key or None,
+        names.TARGET_UNIT: provenance.target_unit or None,
+        names.TARGET_TRANSFORM: provenance.target_transform or None,
         names.NOISE: standing.noise,
         names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),

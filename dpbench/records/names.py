@@ -16,6 +16,8 @@ AUDIT = "dpbench.audit"
 SENSITIVITY = "dpbench.sensitivity"
 REMARKS = "dpbench.remarks"
 DIGEST_KEY = "dpbench.digest_key"
+TARGET_UNIT = "dpbench.target_unit"
+TARGET_TRANSFORM = "dpbench.target_transform"
 NOISE = "dpbench.noise"
 SYNTHETIC = "dpbench.synthetic"
 ROWS_DROPPED = "dpbench.rows_dropped"
@@ -55,6 +57,8 @@ REPORT_FILE = "report.html"
 
 EXCESS = "excess_"
 """Begins the names of metrics that are differences from the non-private fit of the same run."""
+IN_UNIT = "_raw"
+"""Ends the names of metrics that are another one in the target's own unit: ``rmse_raw``."""
 REFERENCES = {
     "reference/no_privacy/": "the non-private fit on the same splits",
     "reference/mean_predictor/": "the predictor that knows only the training target (its mean, or its majority)",

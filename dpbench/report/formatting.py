@@ -3,6 +3,9 @@
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
+MIN_EXPONENT_FREE, MAX_EXPONENT_FREE = 1e3, 1e9
+"""Between these, quantities have no exponent and end in zeros after four digits."""
+
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
@@ -31,6 +34,13 @@ def group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 def number(value: float | None, missing: str = "none") -> str:
     """Return four digits. Zeros at the end stay, so that the numbers of a column line up."""
     return missing if value is None else f"{value:#.4g}"
+
+
+def quantity(value: float | None, missing: str = "none") -> str:
+    """Return four digits of a number in a unit of everyday life: ``26,850`` rather than ``2.685e+04``."""
+    if value is None or not MIN_EXPONENT_FREE <= abs(value) < MAX_EXPONENT_FREE:
+        return number(value, missing)
+    return f"{float(f'{value:.4g}'):,.0f}"
 
 
 def p_value_text(p: float) -> str:

@@ -15,8 +15,9 @@ from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.explosions import EXPLOSION_FACTOR
-from dpbench.report.formatting import group_by, listed, number, p_value_text, plural
+from dpbench.report.formatting import group_by, listed, number, p_value_text, plural, quantity
 from dpbench.report.guarantees import standings
+from dpbench.report.labels import unit_heading
 from dpbench.report.leaderboards import Board, Level
 from dpbench.report.question import question
 from dpbench.report.release_price import HEADING
@@ -92,6 +93,10 @@ def _shortened(level: Level) -> Level:
     return replace(level, groups=tuple(kept), others=())
 
 
+def _unit_heading(board: Board) -> str:
+    return unit_heading([place.cell for place in board.places])
+
+
 def _shift(comparison: Comparison) -> str:
     interval = f" ({comparison.low:+.3g} to {comparison.high:+.3g})" if math.isfinite(comparison.low) else ""
     return f"{comparison.difference.value:+.3g}{interval}"
@@ -137,6 +142,7 @@ def _template() -> Any:
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"code": _code, "entry": entry_text, "label": label, "number": number}
     environment.filters |= {"separated": _separated, "shift": _shift, "visible_levels": _visible_levels}
+    environment.filters |= {"quantity": quantity, "unit_heading": _unit_heading}
     environment.globals |= {"errors_are_private": ERRORS_ARE_PRIVATE, "price_heading": HEADING, "max_rows": MAX_ROWS}
     return environment.from_string(files("dpbench.report").joinpath("page.html.j2").read_text(encoding="utf-8"))
 

@@ -1,6 +1,6 @@
 """What parameters and metrics are called on an axis, in a title, in a legend and in a table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.names import declared
@@ -13,6 +13,8 @@ VALUES_NEEDING_A_NAME = ("true", "false", "none", "null", "inf", "nan")
 """Words that say nothing without the name of their option."""
 MAX_HELP_LENGTH = 50
 """Longer help texts of options do not fit an axis."""
+MAX_UNIT_LENGTH = 12
+"""Longer units do not fit the head of a column."""
 
 
 def label_of(name: str, sweep: SweepRecord | None = None) -> str:
@@ -70,7 +72,18 @@ def _is_word(value: str) -> bool:
     return value.replace("_", "").replace("-", "").isalpha() and value.lower() not in VALUES_NEEDING_A_NAME
 
 
-def with_unit(metric: str, sweep: SweepRecord) -> str:
-    """Return a primary metric, and that it is measured on the scaled target if it is."""
-    info = sweep.metric_info.get(f"utility/{metric}")
-    return f"{metric} on the scaled target" if info and info.unit.startswith("scaled target") else metric
+def with_scale(cell: CellRecord, sweep: SweepRecord) -> str:
+    """Return a cell's primary metric, and that it is measured on the scaled, or transformed, target if it is."""
+    info = sweep.metric_info.get(f"utility/{cell.primary}")
+    if not info or not info.unit.startswith("scaled target"):
+        return cell.primary
+    return f"{cell.primary} on the scaled target" + (f" ({cell.target_transform})" if cell.target_transform else "")
+
+
+def unit_heading(cells: Sequence[CellRecord]) -> str:
+    """Return the heading of errors in the target's own unit; empty if no cell has one that differs from the scaled error."""
+    units = {cell.target_unit for cell in cells if cell.error_in_unit() not in (None, cell.error())}
+    if not units:
+        return ""
+    unit = units.pop() if len(units) == 1 else ""
+    return f"in {unit}" if 0 < len(unit) <= MAX_UNIT_LENGTH else "in its unit"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed, plural
-from dpbench.report.labels import with_unit
+from dpbench.report.labels import with_scale
 
 
 def question(sweep: SweepRecord) -> list[str]:
@@ -23,7 +23,7 @@ def question(sweep: SweepRecord) -> list[str]:
         text = f"How large is the error of {listed(private or public)} {at}"
     datasets = listed(_dataset(*group) for group in group_by(cells, lambda cell: cell.params["dataset"]).items())
     others = f" For comparison, not private: {listed(public)}." if private and public else ""
-    measures = listed(with_unit(cell.primary, sweep) for cell in cells)
+    measures = listed(with_scale(cell, sweep) for cell in cells)
     return [
         f"{text}, fitting {listed(cell.params['model'] for cell in cells)} on {datasets}?{others}",
         _results(sweep, cells),

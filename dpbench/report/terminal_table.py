@@ -10,8 +10,8 @@ from rich.text import Text
 
 from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.formatting import group_by, number, plural
-from dpbench.report.labels import with_unit
+from dpbench.report.formatting import group_by, number, plural, quantity
+from dpbench.report.labels import unit_heading, with_scale
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
 from dpbench.report.warning_texts import health_sentences, leak_sentences
@@ -19,16 +19,20 @@ from dpbench.report.warning_texts import health_sentences, leak_sentences
 MAX_ROWS = 60
 PIPED_WIDTH = 120
 REFERENCES = {"no privacy": "no_privacy", "mean only": "mean_predictor"}
+STAGES = ((), ("references",), ("references", "band"), ("references", "band", "unit"))
+"""What a narrow terminal leaves out, the first that fits: the report has all of it."""
 
 
 def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     """Print one table for each model, dataset and attack; then the answer, warnings, failures and pruned cells."""
     out = stream or sys.stdout
     groups = list(group_by(summary.done, lambda cell: tuple(cell.params[key] for key in ("model", "dataset", "attack"))).values())
-    tables = [_table(summary.sweep, cells) for cells in groups]
     usual = Console(file=out).width if out.isatty() else PIPED_WIDTH
-    if out.isatty() and _width(tables) > usual:
-        tables = [_table(summary.sweep, cells, references=False) for cells in groups]
+    tables: list[Table] = []
+    for hidden in STAGES if out.isatty() else STAGES[:1]:
+        tables = [_table(summary.sweep, cells, hidden) for cells in groups]
+        if _width(tables) <= usual:
+            break
     # as wide as the widest table, so that no number and no guarantee is ever cut; a narrower terminal wraps
     console = Console(file=out, width=max(usual, _width(tables)), highlight=False)
     for table, cells in zip(tables, groups, strict=True):
@@ -48,19 +52,19 @@ def _width(tables: Sequence[Table]) -> int:
     return max((Console(width=10_000).measure(table).maximum for table in tables), default=0)
 
 
-def _table(sweep: SweepRecord, cells: Sequence[CellRecord], *, references: bool = True) -> Table:
-    """Return the table of one model and dataset.
-
-    ``references=False`` moves the references, which are the same in every row, to the title: it then fits a terminal of 80.
-    """
+def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str] = ()) -> Table:
+    """Return the table of one model and dataset; hidden references, which are the same in every row, are in the title."""
     swept, attack = distinguishing_params(cells), attack_columns(sweep, cells)
+    references, unit = "references" not in hidden, "" if "unit" in hidden else unit_heading(cells)
+    band = [] if "band" in hidden else ["20-80 %"]
     table = Table(title=_title(sweep, cells, references), title_justify="left", title_style="bold", pad_edge=False)
     table.header_style = "bold"
     # rules that no axis of the sweep names differ too: not every mechanism has a published bound
     rules = "mechanism.sensitivity" not in swept and len({cell.sensitivity for cell in cells} - {""}) > 1
     for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept), *(["sensitivity"] if rules else [])):
         table.add_column(name, no_wrap=True)
-    for name in ("ε", "median", "20-80 %", *(REFERENCES if references else ()), "ε accounted", *attack):
+    errors = ["median", *([unit] if unit else []), *band]
+    for name in ("ε", *errors, *(REFERENCES if references else ()), "ε accounted", *attack):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee", no_wrap=True)
     for cell in cells[:MAX_ROWS]:
@@ -69,7 +73,9 @@ def _table(sweep: SweepRecord, cells: Sequence[CellRecord], *, references: bool 
         names: list[str | Text] = [cell.params["mechanism"], *options, cell.params["epsilon"]]
         levels = [number(cell.reference(name)) for name in REFERENCES.values()] if references else []
         gains = ("none" if value is None else f"{value:.3f}" for value in map(cell.metrics.get, attack.values()))
-        table.add_row(*names, *error_texts(cell), *levels, accounted_text(cell), *gains, cell.guarantee)
+        median, spread = error_texts(cell)
+        errors = [median, *([quantity(cell.error_in_unit())] if unit else []), *([spread] if band else [])]
+        table.add_row(*names, *errors, *levels, accounted_text(cell), *gains, cell.guarantee)
     return table
 
 
@@ -80,7 +86,7 @@ def _title(sweep: SweepRecord, cells: Sequence[CellRecord], references: bool) ->
     splits = "" if "splits" in distinguishing_params(cells) else f", {first.params['splits']}"
     levels = ", ".join(f"{name} {number(first.reference(key))}" for name, key in REFERENCES.items())
     problem = f"{first.params['model']} on {first.params['dataset']}{synthetic}{attacked}"
-    return f"{problem}: {with_unit(first.primary, sweep)}{splits}" + ("" if references else f"\n{levels}")
+    return f"{problem}: {with_scale(first, sweep)}{splits}" + ("" if references else f"\n{levels}")
 
 
 def error_texts(cell: CellRecord) -> tuple[str, str]:

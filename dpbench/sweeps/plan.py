@@ -154,13 +154,15 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
 def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedCell:
     mechanism, model, dataset, attack = (point.components[kind] for kind in ("mechanism", "model", "dataset", "attack"))
     if isinstance(table, Inapplicable):
-        reason, dropped, remarks = str(table), 0, ""
+        reason, dropped, remarks, target = str(table), 0, "", None
     else:
         reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
         dropped, remarks = table.dropped, "" if reason else " ".join(attack.remarks(table.geometry))
+        target = table.geometry.target_column
     plugin = registry().version_of(type(mechanism))
     key = "" if dataset.public else key_id()
-    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key)
+    unit = (target.unit, target.transform.name if target.transform else "") if target else ()
+    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key, *unit)
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 

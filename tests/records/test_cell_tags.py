@@ -39,6 +39,13 @@ def test_a_leak_is_named_and_never_ranked() -> None:
     assert not record.ranked
 
 
+def test_the_unit_of_the_target_and_its_transform_are_recorded_where_they_are_declared() -> None:
+    tags = cell_tags(replace(DRAWN, target_unit="USD", target_transform="log"), Standing("simulation"))
+    record = CellRecord("failed", {}, tags)
+    assert (record.target_unit, record.target_transform) == ("USD", "log")
+    assert not {"dpbench.target_unit", "dpbench.target_transform"} & set(cell_tags(DRAWN, Standing("simulation")))
+
+
 def test_the_rule_of_the_bounds_is_recorded_and_empty_where_none_changes_them() -> None:
     for rule in ("tight", "published", "fang", ""):
         tags = cell_tags(replace(DRAWN, sensitivity=rule), Standing("simulation"))

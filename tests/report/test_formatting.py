@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpbench.report.formatting import group_by, listed, number, p_value_text, plural
+from dpbench.report.formatting import group_by, listed, number, p_value_text, plural, quantity
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 cells"), (1, "1 cell"), (2, "2 cells"), (1234, "1,234 cells")])
@@ -38,3 +38,18 @@ def test_numbers_have_four_digits_with_their_zeros() -> None:
 @pytest.mark.parametrize(("p", "text"), [(0.00009, "p < 0.0001"), (0.0001, "p = 0.0001"), (0.0478, "p = 0.048")])
 def test_a_tiny_p_is_only_bounded(p: float, text: str) -> None:
     assert p_value_text(p) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (26_853.2, "26,850"),
+        (3_416.4, "3,416"),
+        (0.01234567, "0.01235"),
+        (-123_456.0, "-123,500"),
+        (2.5e12, "2.500e+12"),
+        (None, "none"),
+    ],
+)
+def test_a_quantity_has_four_digits_and_no_exponent_where_people_write_none(value, text) -> None:
+    assert quantity(value) == text

@@ -176,3 +176,12 @@ def test_each_group_names_its_rule_and_has_a_first_rank_and_exploding_runs_are_c
     assert (rows["a"][1], rows["b"][0], rows["c"][1]) == ("1", "1", "1")
     assert "practically the same" in rows["b"]
     assert "(explodes in 24 of 24 runs, up to 0.31)" in " ".join(rows["c"])
+
+
+def test_the_leaderboard_shows_errors_in_the_target_s_unit_too(tmp_path: Path, undrawn: None) -> None:
+    tags, metrics = {"dpbench.target_unit": "USD"}, {"utility/rmse_raw_median": 26_850.0}
+    with_unit = page_of(SweepRecord((person_cell("fm", 0.2, metrics=metrics, tags=tags),), COMMAND), tmp_path / "a").tables[0]
+    assert with_unit[0][4] == "in USD"
+    assert with_unit[1][3:5] == ["0.2000", "26,850"]
+    without = page_of(SweepRecord((person_cell("fm", 0.2),), COMMAND), tmp_path / "b").tables[0]
+    assert len(without[0]) == len(with_unit[0]) - 1

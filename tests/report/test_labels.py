@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cell_factory import make_cell, make_sweep
 
@@ -46,8 +48,26 @@ def test_a_level_line_is_named_after_what_it_stands_for() -> None:
 
 
 def test_a_metric_on_the_scaled_target_says_so() -> None:
-    assert labels.with_unit("rmse", make_sweep([])) == "rmse on the scaled target"
-    assert labels.with_unit("auc", make_sweep([])) == "auc"
+    assert labels.with_scale(make_cell(), make_sweep([])) == "rmse on the scaled target"
+    log = make_cell(tags={"dpbench.target_transform": "log"})
+    assert labels.with_scale(log, make_sweep([])) == "rmse on the scaled target (log)"
+    assert labels.with_scale(replace(make_cell(), primary="auc"), make_sweep([])) == "auc"
+
+
+@pytest.mark.parametrize(
+    ("units", "heading"),
+    [
+        (["USD"], "in USD"),
+        (["USD", "EUR"], "in its unit"),
+        ([""], "in its unit"),
+        (["dollars of the year 2011"], "in its unit"),
+        ([], ""),
+    ],
+)
+def test_errors_in_the_unit_have_a_heading_where_they_differ_from_the_scaled_ones(units, heading) -> None:
+    cells = [make_cell(error=0.2, metrics={"utility/rmse_raw_median": 9.0}, tags={"dpbench.target_unit": unit}) for unit in units]
+    same = make_cell(error=0.2, metrics={"utility/rmse_raw_median": 0.2}, tags={"dpbench.target_unit": "share"})
+    assert labels.unit_heading([*cells, same, make_cell(error=None)]) == heading
 
 
 def test_a_setting_has_its_name_unless_it_is_a_component() -> None:

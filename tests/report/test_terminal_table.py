@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from cell_factory import make_cell
@@ -140,23 +141,47 @@ def test_nothing_is_printed_for_nothing() -> None:
     assert printed([]) == ""
 
 
-def test_a_narrow_terminal_cuts_no_number_and_no_guarantee(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The references are in the title then; below what even that needs, lines wrap and nothing is lost."""
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
 
-    for columns, words in ((80, "no privacy 0.1500, mean only 0.1772"), (30, "sound")):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        out = Terminal()
-        rows = (make_cell("functional_mechanism", 0.1985), make_cell("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"}))
-        print_table(SweepSummary(SweepRecord(rows, "command")), out)
-        text = out.getvalue()
-        assert words in text
-        for number in ("0.1985", "0.1885 - 0.2085", "0.8", "LEAKS bounds_from_data"):
-            assert number in text, number
-        assert "…" not in text
+@pytest.mark.parametrize("columns", [80, 30])
+def test_a_narrow_terminal_cuts_no_number_and_no_guarantee(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """The references are in the title then; below what even that needs, lines wrap and nothing is cut."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = Terminal()
+    rows = (make_cell("functional_mechanism", 0.1985), make_cell("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"}))
+    print_table(SweepSummary(SweepRecord(rows, "command")), out)
+    text = out.getvalue()
+    for number in ("0.1985", "0.8", "LEAKS bounds_from_data", "no privacy 0.1500, mean only 0.1772"):
+        assert number in text, number
+    assert "…" not in text
+
+
+@pytest.mark.parametrize(
+    ("columns", "headings"),
+    [
+        (120, ["median", "in USD of 1999", "20-80 %", "no privacy", "mean only"]),
+        (100, ["median", "in USD of 1999", "20-80 %"]),
+        (80, ["median", "in USD of 1999"]),
+        (60, ["median"]),
+    ],
+)
+def test_errors_in_the_unit_fit_into_usual_widths(monkeypatch: pytest.MonkeyPatch, columns: int, headings: list[str]) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out, tags = Terminal(), {"dpbench.target_unit": "USD of 1999"}
+    rows = (
+        make_cell("fm", 0.358, 0.1, metrics={"utility/rmse_raw_median": 26_850.0}, tags=tags),
+        make_cell("no_privacy", 0.345, 0.1, metrics={"utility/rmse_raw_median": 25_875.4}, tags=tags, private=False),
+    )
+    print_table(SweepSummary(SweepRecord(rows, "command")), out)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    table = [line for line in lines if line.startswith(("┃", "│", "┏", "┡", "└"))]
+    assert max(map(len, table)) <= columns
+    (header,) = (line for line in table if line.startswith("┃"))
+    assert [cell.strip() for cell in header.split("┃")][3:-3] == headings
+    assert ("26,850" in out.getvalue(), "25,880" in out.getvalue()) == (len(headings) > 1,) * 2
 
 
 def test_what_is_only_claimed_stands_in_brackets_and_has_no_price() -> None:
