@@ -82,10 +82,12 @@ def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -
     """Choose the event with the largest bound: its score, threshold and side, and the table on which it is likely."""
     _, runs, scores = values.shape
     ranks = _ranks(2 * runs)
+    # Beyond the largest number of either table lies what that table may never give, and so below its least number.
+    ends = [values.max(axis=1), np.nextafter(values.min(axis=1), -np.inf)]
+    thresholds = np.concatenate([np.sort(values.reshape(2 * runs, scores), axis=0)[ranks], *ends]).T
     # Among thousands of events a rare one looks good by chance: the bounds must hold for all of them together.
     # There are two sides of a threshold and two directions.
-    false_alarm /= 4 * len(ranks) * scores
-    thresholds = np.sort(values.reshape(2 * runs, scores), axis=0)[ranks].T
+    false_alarm /= 4 * thresholds.size
     ordered = np.sort(values, axis=1)
     below = np.array([[np.searchsorted(table[:, at], thresholds[at], "right") for at in range(scores)] for table in ordered])
     counts = np.stack([runs - below, below], axis=2)  # (tables, scores, sides, thresholds)
@@ -98,6 +100,11 @@ def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -
 def _lower_bounds(likely: np.ndarray, other: np.ndarray, runs: int, claim: ClaimedPrivacy, false_alarm: float) -> np.ndarray:
     """Return the least ε (or μ) at which one event can occur this often on one table and on the other one."""
     p, q = clopper_pearson_lower(likely, runs, false_alarm / 2), clopper_pearson_upper(other, runs, false_alarm / 2)
+    return least_privacy_loss(p, q, claim)
+
+
+def least_privacy_loss(p: np.ndarray, q: np.ndarray, claim: ClaimedPrivacy) -> np.ndarray:
+    """Return the least ε at the claim's δ (or μ, where one is claimed) at which an event has probabilities p and q."""
     if claim.mu is not None:
         return np.asarray(special.ndtri(p) - special.ndtri(q))
     with np.errstate(divide="ignore", invalid="ignore"):

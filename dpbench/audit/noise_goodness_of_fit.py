@@ -1,9 +1,10 @@
 """Goodness of fit: is the noise that was drawn the declared noise, in law, scale, price and independence?
 
-A law is looked up here by its name: what the law's own class says is not trusted. Each draw x becomes a uniform number,
-F(x / scale), or a random point of the jump of F where the law is discrete. Then four tests are made, with Bonferroni: all numbers
-together, each coefficient alone (Kolmogorov and Smirnov, exact law), the sum over the coefficients of each run, and the largest
-correlation of two coefficients (Student's t, exact for normal numbers).
+A built-in law is looked up by its class, and what the class says about itself is not trusted. A law of a plugin is tested against
+the distribution function F that it brings: its draws must follow F, and shifts of F must not tell more than the law's price.
+Each draw x becomes a uniform number, F(x), or a random point of the jump of F at x. Then four tests are made, with Bonferroni:
+all numbers together, each coefficient alone (Kolmogorov and Smirnov, exact law), the sum over the coefficients of each run, and
+the largest correlation of two coefficients (Student's t, exact for normal numbers).
 """
 
 import math
@@ -15,12 +16,24 @@ import numpy as np
 from scipy import special, stats
 
 from dpbench.accounting.costs import noise_cost
+from dpbench.audit.epsilon_lower_bound import least_privacy_loss
 from dpbench.audit.repeated_answers import RepeatedAnswers
+from dpbench.audit.subject import ClaimedPrivacy
 from dpbench.base.random_streams import stream
-from dpbench.privacy.noise import Noise
+from dpbench.privacy.noise import Gaussian, Geometric, Laplace, Law, Noise, is_testable
 
 MAX_CORRELATED = 60
 """Coefficients whose correlations are tested: the first ones."""
+MIN_MASS = 1e-6
+"""Events of less probability do not count against a price: floating-point distribution functions are not more exact."""
+MASS_ROUNDING = 1e-12
+PRICE_SLACK = 1e-3
+"""A price may be this much too small, relatively: the rounding of distribution functions."""
+PRICE_DELTA = 1e-6
+"""The δ at which a price is compared that is neither pure ε nor μ."""
+
+Cdf = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Return P[X <= x] for numbers and their scales."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +58,12 @@ class NoiseTest:
 
 
 def check_answer_noise(repeats: RepeatedAnswers, false_alarm: float, seed: int) -> list[NoiseTest]:
-    """Test the noise of one call; return nothing where its law is not known here.
+    """Test the noise of one call; return nothing where its law cannot be tested, so that the ledger has no proof.
 
     Where answers are selected (drawn until accepted, or in a summary), draws from the law itself are tested.
     """
     noise, name = repeats.answer.noise, repeats.answer.query
-    if noise is None or noise.law.name not in DECLARED_LAWS:
+    if noise is None or not is_testable(noise.law):
         return []
     if repeats.additive:
         draws = (repeats.numbers - repeats.exact[:, None]).reshape(-1, repeats.numbers.shape[2])
@@ -63,43 +76,83 @@ def check_answer_noise(repeats: RepeatedAnswers, false_alarm: float, seed: int) 
 
 def check_noise(noise: Noise, draws: np.ndarray, false_alarm: float, ties: np.random.Generator, answer: str = "") -> NoiseTest:
     """Test draws (runs, coefficients) that are declared to be independent; ``ties`` draws points of the jumps of F."""
-    law = DECLARED_LAWS[noise.law.name]
-    uniform = law.uniform(draws, np.broadcast_to(noise.scale, draws.shape), ties.random(draws.shape))
-    if noise.law.norm != law.norm or noise.cost != noise_cost(noise.law.name, float(noise.bound)):
+    scale = np.broadcast_to(noise.scale, draws.shape)
+    known = DECLARED_LAWS.get(type(noise.law))
+    cdf = noise.law.cdf if known is None else known.cdf
+    if not (_price_of_plugin_holds(noise, draws.shape[1]) if known is None else _price_is_known(noise, known)):
         p_values = {"the price that the law states": 0.0}
-    elif not np.isfinite(uniform).all():
-        p_values = {"the values that the law can take": 0.0}
     else:
-        p_values = _p_values(uniform)
+        uniform = _uniform(cdf, draws, scale, ties.random(draws.shape))
+        if known is not None and known.whole:
+            uniform = np.where(draws == np.round(draws), uniform, np.nan)
+        p_values = _p_values(uniform) if np.isfinite(uniform).all() else {"the values that the law can take": 0.0}
     test = min(p_values, key=lambda name: p_values[name])
     return NoiseTest(answer, noise.law.name, draws.size, min(1.0, len(p_values) * p_values[test]), test, false_alarm)
 
 
 @dataclass(frozen=True)
 class DeclaredLaw:
-    """What a law's name declares."""
+    """What dpbench knows of a built-in law."""
 
     norm: Literal["L1", "L2"]
-    uniform: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-    """Map draws, their scales and uniform numbers (used by discrete laws) to uniform numbers."""
+    cdf: Cdf
+    whole: bool = False
+    """Whether the law lives on the integers."""
 
 
-def _geometric(x: np.ndarray, scale: np.ndarray, ties: np.ndarray) -> np.ndarray:
-    """Return P[X < x] + ties P[X = x], where P[X = k] = (1 - a)/(1 + a) a^|k|; NaN off the integers."""
-    a = np.exp(-1 / scale)
-    below = _geometric_cdf(x - 1, a)
-    return np.where(x == np.round(x), below + ties * (_geometric_cdf(x, a) - below), np.nan)
+def _geometric_cdf(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return P[X <= x], where P[X = k] = (1 - a)/(1 + a) a^|k| on the integers."""
+    a, k = np.exp(-1 / scale), np.floor(x)
+    return np.asarray(np.where(k < 0, a ** np.maximum(-k, 0) / (1 + a), 1 - a ** (np.maximum(k, 0) + 1) / (1 + a)))
 
 
-def _geometric_cdf(x: np.ndarray, a: np.ndarray) -> np.ndarray:
-    return np.asarray(np.where(x < 0, a ** np.maximum(-x, 0) / (1 + a), 1 - a ** (np.maximum(x, 0) + 1) / (1 + a)))
-
-
-DECLARED_LAWS = {
-    "laplace": DeclaredLaw("L1", lambda x, scale, _: stats.laplace.cdf(x, scale=scale)),
-    "geometric": DeclaredLaw("L1", _geometric),
-    "gaussian": DeclaredLaw("L2", lambda x, scale, _: special.ndtr(x / scale)),
+DECLARED_LAWS: dict[type[Law], DeclaredLaw] = {
+    Laplace: DeclaredLaw("L1", lambda x, scale: stats.laplace.cdf(x, scale=scale)),
+    Geometric: DeclaredLaw("L1", _geometric_cdf, whole=True),
+    Gaussian: DeclaredLaw("L2", lambda x, scale: special.ndtr(x / scale)),
 }
+
+
+def _uniform(cdf: Cdf, x: np.ndarray, scale: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """Return P[X < x] + ties P[X = x]; NaN where the law cannot give x."""
+    below, until = (np.asarray(cdf(values, scale)) for values in (np.nextafter(x, -np.inf), x))
+    return np.where((until > 0) & (below < 1), below + ties * (until - below), np.nan)
+
+
+def _price_is_known(noise: Noise, known: DeclaredLaw) -> bool:
+    return noise.law.norm == known.norm and noise.cost == noise_cost(noise.law.name, float(noise.bound))
+
+
+def _price_of_plugin_holds(noise: Noise, size: int) -> bool:
+    """Return whether no interval tells two shifted laws apart by more than the price, as far as its probability can be computed.
+
+    The bound is moved to one coefficient, and shared equally by all. Then k coefficients lose k times ε, or √k times μ.
+    """
+    delta = 0.0 if noise.cost.kind == "pure" else PRICE_DELTA
+    claim = ClaimedPrivacy.of([noise.cost], delta)
+    price = claim.epsilon if claim.mu is None else claim.mu
+    for count in {1, size if claim.mu is not None or delta == 0 else 1}:
+        move = noise.bound / (count if noise.law.norm == "L1" else math.sqrt(count))
+        together = count if claim.mu is None else math.sqrt(count)
+        for scale in {float(noise.scale.min()), float(noise.scale.max())}:
+            if together * _largest_loss(noise.law.cdf, scale, move * scale, claim) > price * (1 + PRICE_SLACK):
+                return False
+    return True
+
+
+def _largest_loss(cdf: Cdf, scale: float, move: float, claim: ClaimedPrivacy) -> float:
+    """Return the largest privacy loss of an interval between the law and the law moved by this much, in either direction."""
+    tails = np.geomspace(1e-3, 60, 300) * scale
+    ends = np.unique(np.concatenate([shift + np.concatenate([-tails, [0.0], tails]) for shift in (-move, 0.0, move)]))
+    here, there = (np.concatenate([[0.0], cdf(ends - shift, np.full(ends.shape, scale)), [1.0]]) for shift in (0.0, move))
+    losses = [-math.inf]
+    for first, second in ((here, there), (there, here)):
+        # the intervals between neighbouring ends, and both sides of each end
+        p, q = (np.concatenate([np.diff(table), table, 1 - table]) for table in (first, second))
+        counted = p > MIN_MASS
+        most = np.minimum(q[counted] + MASS_ROUNDING, 1.0)
+        losses.append(float(least_privacy_loss(p[counted] - MASS_ROUNDING, most, claim).max()))
+    return max(losses)
 
 
 def _p_values(uniform: np.ndarray) -> dict[str, float]:

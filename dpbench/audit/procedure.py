@@ -9,12 +9,15 @@ from dpbench.audit.neighbours import Pairs, common_rows, join, ones_to_zeros
 from dpbench.audit.noise_goodness_of_fit import NoiseTest, check_answer_noise
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import Replays, audit_replays, replay
-from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
+from dpbench.audit.scores import answer_scores, black_box_scores
 from dpbench.audit.subject import AuditSubject, ClaimedPrivacy
 from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Overspent
 from dpbench.privacy.replay import Violation
+from dpbench.records.leaks import UNPROVEN_NOISE
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Audit:
     replays: Replays
     noise_tests: tuple[NoiseTest, ...] = ()
     lower_bounds: tuple[EpsilonLowerBound, ...] = ()
+    false_alarm: float = 0.0
+    """The probability, at most, that all tests and bounds together fail a mechanism that keeps its claim."""
 
     @property
     def violations(self) -> tuple[str, ...]:
@@ -43,23 +48,43 @@ class Audit:
 
 
 def audit(subject: AuditSubject) -> Audit:
-    """Audit a mechanism's claim on a geometry. A mechanism that claims no privacy is refused."""
+    """Audit a mechanism's claim on a geometry. A fit that claims no privacy, names a leak or overspends is refused.
+
+    Where a replay fails, the weights can still be told apart: their lower bound says how much is lost.
+    """
     settings = subject.settings
-    example = subject.tape_fit()
+    example = _example(subject)
     claim = ClaimedPrivacy.of_fit(example)
-    if not example.ledger.total.private:
-        raise Refused(f"{subject.mechanism.name} claims no privacy: there is nothing to audit.")
     replays, pairs = audit_replays(subject, example.tape or [])
+    if replays.violation and settings.level != "replay":
+        settings = replace(settings, level="replay" if settings.level == "component" else "release")
     results: list[tuple[list[NoiseTest], list[EpsilonLowerBound]]] = []
-    if not replays.violation and settings.level != "replay":
+    if settings.level != "replay":
+        subject = replace(subject, settings=settings)
         pairs = join(ones_to_zeros(subject.geometry), pairs)
         try:
             for number in range(settings.pairs):
                 results.append(audit_pair(replace(subject, pair=number), pairs.take(np.array([number])), claim))
         except Violation as violation:
-            replays = replace(replays, violation=str(violation))
+            replays = replace(replays, violation=replays.violation or str(violation))
     noise_tests = tuple(test for tests, _ in results for test in tests)
-    return Audit(subject.geometry, claim, replays, noise_tests, tuple(bound for _, bounds in results for bound in bounds))
+    lower_bounds = tuple(bound for _, bounds in results for bound in bounds)
+    return Audit(subject.geometry, claim, replays, noise_tests, lower_bounds, 1 - settings.confidence)
+
+
+def _example(subject: AuditSubject) -> Curator:
+    """Fit once, and return the curator; refuse what makes no claim that an audit could try."""
+    name = subject.mechanism.name
+    try:
+        example = subject.tape_fit()
+    except Overspent as error:
+        raise Refused(f"{name} overspends, so that no fit ends: {error}") from None
+    if not example.ledger.total.private:
+        raise Refused(f"{name} claims no privacy: there is nothing to audit.")
+    for leak in example.ledger.leaks:
+        if leak != UNPROVEN_NOISE:
+            raise Refused(f"{name} on {subject.model.name} leaks {leak.what}: {leak.why}. No claim covers that.")
+    return example
 
 
 def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tuple[list[NoiseTest], list[EpsilonLowerBound]]:
@@ -82,6 +107,6 @@ def audit_pair(subject: AuditSubject, pair: Pairs, claim: ClaimedPrivacy) -> tup
             bounds.append(epsilon_lower_bound(answer_scores(repeats), answer_claim, share, repeats.answer.query, origin))
     if settings.level != "component":
         weights = [subject.repeat_fits(table, settings.runs, f"release, world {at}") for at, table in enumerate((first, second))]
-        scores = Scores(np.stack(weights), tuple(f"weight of {name}" for name in subject.geometry.names))
-        bounds.append(epsilon_lower_bound(append_learned_rule(scores), claim, false_alarm, "weights", origin))
+        scores = black_box_scores(np.stack(weights), [f"weight of {name}" for name in subject.geometry.names])
+        bounds.append(epsilon_lower_bound(scores, claim, false_alarm, "weights", origin))
     return tests, bounds

@@ -13,11 +13,9 @@ import numpy as np
 from dpbench.accounting.costs import Nothing
 from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, worst_pairs, zero_rows
 from dpbench.audit.subject import Answers, AuditSubject
-from dpbench.base.errors import Refused
-from dpbench.contracts.fit import Fit
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.privacy.curator import Answer, Curator
-from dpbench.privacy.replay import FLOW, ReplayCurator, Violation
+from dpbench.privacy.replay import ReplayCurator, Violation
 
 SINGLE_REPLAYS = 5
 """Pairs that are also replayed alone."""
@@ -61,10 +59,10 @@ def replay(subject: AuditSubject, first: Sample, second: Sample) -> tuple[list[A
     Return the answer to each call on either sample, and how far it moved in units of the declared bound.
     """
     curator = subject.taping_curator(first)
-    fit = _fit(subject, curator)
+    fit = subject.try_fit(curator)
     replaying = ReplayCurator(second, subject.draws("replay", first.runs), subject.budget, curator.tape or [])
     replaying.tape = []
-    again = _fit(subject, replaying)
+    again = subject.try_fit(replaying)
     replaying.finish()
     same = np.array_equal(fit.weights, again.weights, equal_nan=True) and np.array_equal(fit.status, again.status)
     if not same or dict(fit.notes) != dict(again.notes):
@@ -72,16 +70,6 @@ def replay(subject: AuditSubject, first: Sample, second: Sample) -> tuple[list[A
     if first.runs == 1:
         _check_ledger(curator)
     return list(zip(curator.tape or [], replaying.tape, strict=True)), replaying.ratios
-
-
-def _fit(subject: AuditSubject, curator: Curator) -> Fit:
-    """Fit; an error is a violation, because the fit on other rows did not end with one."""
-    try:
-        return subject.fit(curator)
-    except (Violation, Refused):
-        raise
-    except Exception as error:
-        raise Violation(f"On some tables the fit ends with {type(error).__name__}: {FLOW}") from error
 
 
 def _check_ledger(curator: Curator) -> None:

@@ -1,15 +1,18 @@
 """Scores: numbers computed from answers or weights, by whose size two neighbouring tables may be told apart.
 
-An answer's scores are its numbers, and the likelihood ratio where the law of its noise is declared. Where no law is declared, a
-rule is learned, and the least eigenvalues of square answers are added.
+An answer's scores are its numbers, and the likelihood ratio where the law of its noise is declared. Where dpbench does not know
+the law, a rule is learned, and the least eigenvalues of square answers are added. Support scores show values that one of the
+tables cannot give, whatever the law: no finite ε holds for a mechanism that has some.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpbench.audit.repeated_answers import RepeatedAnswers
+from dpbench.privacy.noise import CORE_LAWS
 
 MAX_NUMBERS = 60
 """Numbers of an answer that are used as scores: those that moved furthest between the tables."""
@@ -40,17 +43,50 @@ def answer_scores(repeats: RepeatedAnswers) -> Scores:
     """Return the numbers that moved furthest, with a likelihood ratio or a learned rule."""
     numbers, noise = repeats.numbers, repeats.answer.noise
     if noise is None:
-        names = tuple(f"number {index}" for index in range(numbers.shape[2]))
-        return _append_least_eigenvalues(append_learned_rule(Scores(numbers, names)), repeats)
+        scores = black_box_scores(numbers, [f"number {index}" for index in range(numbers.shape[2])])
+        return _append_least_eigenvalues(_append_extreme_noise(scores, repeats, _spread(numbers)), repeats)
     scale = noise.scale[0]
     change = np.abs(repeats.exact[1] - repeats.exact[0]) / scale
     largest = np.argsort(-change, kind="stable")[: min(MAX_NUMBERS, int((change > 0).sum()))]
-    scores = Scores(numbers[:, :, largest], tuple(f"number {index}" for index in largest))
+    names = [f"number {index}" for index in largest]
+    if type(noise.law) in CORE_LAWS:
+        scores = append_range_scores(Scores(numbers[:, :, largest], tuple(names)))
+    else:
+        scores = black_box_scores(numbers[:, :, largest], names)
     if not len(largest) or not repeats.additive:
         return scores
+    scores = _append_extreme_noise(scores, repeats, scale)
     first, second = ((numbers - exact) / scale for exact in repeats.exact)
     loss = (np.square(first) - np.square(second)) / 2 if noise.law.norm == "L2" else np.abs(first) - np.abs(second)
     return scores.append(np.round(loss.sum(axis=2), RATIO_DECIMALS), "likelihood")
+
+
+def black_box_scores(values: np.ndarray, names: Sequence[str]) -> Scores:
+    """Return the scores of numbers (tables, runs, numbers) of which no law is known: weights, or answers without a proof."""
+    return append_learned_rule(append_range_scores(Scores(values, tuple(names))))
+
+
+def append_range_scores(scores: Scores) -> Scores:
+    """Append, for either table, how far a run's numbers leave the ranges in which that table's numbers lie.
+
+    The ranges are learned on the first half of the runs. There each quarter gets those of the other one, so that a run is never
+    compared with itself.
+    """
+    if not scores.names:
+        return scores
+    values = np.nan_to_num(scores.values, nan=0.0, posinf=1e300, neginf=-1e300)
+    half = values.shape[1] // 2
+    first, second, later = slice(half // 2), slice(half // 2, half), slice(half, None)
+    spread = _spread(values)
+    for table, known in enumerate(values):
+        excess = np.empty(values.shape[:2])
+        for judged, learned in ((first, second), (second, first), (later, slice(half))):
+            low, high = known[learned].min(axis=0), known[learned].max(axis=0)
+            with np.errstate(over="ignore"):
+                beyond = np.maximum(low - values[:, judged], values[:, judged] - high) / spread
+            excess[:, judged] = beyond.max(axis=2)
+        scores = scores.append(np.clip(excess, -1e300, 1e300), f"excess over the range of table {table}")
+    return scores
 
 
 def append_learned_rule(scores: Scores) -> Scores:
@@ -63,13 +99,32 @@ def append_learned_rule(scores: Scores) -> Scores:
     if not scores.names:
         return scores
     half = values.shape[1] // 2
-    known = values[:, :half].reshape(-1, len(scores.names))
-    centre = np.median(known, axis=0)
-    spread = np.median(np.abs(known - centre), axis=0)
-    squashed = np.tanh(np.clip((values - centre) / (2 * np.where(spread > 0, spread, 1.0)), -30, 30))
+    centre = np.median(values[:, :half], axis=(0, 1))
+    squashed = np.tanh(np.clip((values - centre) / (2 * _spread(values)), -30, 30))
     features = np.concatenate([np.ones((*values.shape[:2], 1)), squashed, np.square(squashed), np.sign(values)], axis=2)
     rule = _logistic_coefficients(features[:, :half].reshape(2 * half, -1), np.repeat([0.0, 1.0], half))
     return Scores(values, scores.names).append(features @ rule, "learned rule")
+
+
+def _spread(values: np.ndarray) -> np.ndarray:
+    """Return the median absolute deviation of each number in the first half of the runs; 1 where it is 0."""
+    known = values[:, : values.shape[1] // 2]
+    spread = np.median(np.abs(known - np.median(known, axis=(0, 1))), axis=(0, 1))
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _append_extreme_noise(scores: Scores, repeats: RepeatedAnswers, scale: np.ndarray) -> Scores:
+    """Append the extreme numbers of a run, less the exact answer of either table, in scales.
+
+    Bounded noise cannot exceed its bound: what exceeds it without one table's answer comes from the other table. All numbers are
+    taken together, because each alone may move by very little.
+    """
+    for table, exact in enumerate(repeats.exact):
+        noise = (repeats.numbers - exact) / scale
+        extremes = {"largest": noise.max(axis=2), "least": noise.min(axis=2), "largest absolute": np.abs(noise).max(axis=2)}
+        for what, values in extremes.items():
+            scores = scores.append(values, f"{what} noise without table {table}")
+    return scores
 
 
 def _logistic_coefficients(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -91,5 +146,5 @@ def _append_least_eigenvalues(scores: Scores, repeats: RepeatedAnswers) -> Score
     if size * size == numbers:
         for table, exact in enumerate(repeats.exact):
             noise = (repeats.numbers - exact).reshape(tables, runs, size, size)
-            scores = scores.append(np.linalg.eigvalsh(noise)[..., 0], f"least eigenvalue without world {table}")
+            scores = scores.append(np.linalg.eigvalsh(noise)[..., 0], f"least eigenvalue without table {table}")
     return scores

@@ -22,6 +22,7 @@ from dpbench.privacy.curator import Accept, Answer, Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.query import Query
+from dpbench.privacy.replay import FLOW, Violation
 
 BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""
@@ -49,7 +50,7 @@ class AuditSettings:
     level: Level = option("all", help="none; replay: no statistics; component: every answer; release: the weights; all")
     runs: int = option(5_000, low=200, help="in each of two worlds, for each pair of neighbours")
     pairs: int = option(2, low=1, high=20, help="pairs of neighbours that statistics are made of")
-    confidence: float = option(0.99, low=0.5, high=1, open_high=True, help="that a mechanism which keeps its word passes")
+    confidence: float = option(0.9999, low=0.5, high=1, open_high=True, help="that a mechanism which keeps its word passes")
     rows: int = option(8, low=1, high=100_000, help="rows of the small tables that are made up")
     seed: int = option(0, low=0, help="names every random stream")
 
@@ -71,6 +72,15 @@ class AuditSubject:
 
     def fit(self, curator: Curator) -> Fit:
         return self.mechanism.fit(curator, self.model.prepare(curator), self.budget)
+
+    def try_fit(self, curator: Curator) -> Fit:
+        """Fit; an error is a violation, because the fit on other rows did not end with one."""
+        try:
+            return self.fit(curator)
+        except (Violation, Refused):
+            raise
+        except Exception as error:
+            raise Violation(f"On some tables the fit ends with {type(error).__name__}: {FLOW}") from error
 
     def draws(self, stream: str, runs: int, start: int = 0) -> Draws:
         """Return the random streams of consecutive runs. ``stream`` says what the runs are for."""
@@ -96,7 +106,7 @@ class AuditSubject:
 
     def repeat_fits(self, table: Rows, runs: int, stream: str) -> np.ndarray:
         """Return the weights of many fits on the same table: (runs, D)."""
-        return np.concatenate([self.fit(curator).weights for curator in self.curators(table, runs, stream)])
+        return np.concatenate([self.try_fit(curator).weights for curator in self.curators(table, runs, stream)])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ def describe_audit(audit: Audit) -> Iterator[str]:
     replays, tests = audit.replays, audit.noise_tests
     yield f"{describe_geometry(audit.geometry)}: {'passed' if audit.passed else 'FAILED'}"
     calls = f"{replays.calls} answer{'s' * (replays.calls != 1)} a fit, {replays.pairs} pairs of neighbours"
-    yield f"  replay   {calls}: moved by at most {replays.ratio:.4f} of what is declared ({replays.origin})"
+    moved = f"moved by at most {replays.ratio:.4f} of what is declared ({replays.origin})"
+    yield f"  replay   {calls}: {'FAILED' if replays.violation else moved}"
     if tests:
         worst = min(tests, key=lambda test: test.p_value)
         laws = " and ".join(dict.fromkeys(test.law for test in tests))
@@ -24,6 +25,15 @@ def describe_audit(audit: Audit) -> Iterator[str]:
         if bounds := [bound for bound in audit.lower_bounds if (bound.output == "weights") == weights]:
             yield f"  {level}  {_describe_largest(bounds)}"
     yield from (f"  VIOLATION  {violation}" for violation in audit.violations)
+
+
+def describe_false_alarms(audits: Sequence[Audit]) -> str:
+    """Say how sure the statistics of these audits are, all together; nothing where there were none."""
+    rates = [audit.false_alarm for audit in audits if audit.lower_bounds]
+    if not rates:
+        return ""
+    count = "the audit" if len(rates) == 1 else f"any of the {len(rates)} audits"
+    return f"The statistics fail {count} of a mechanism that keeps its claim with a probability of at most {sum(rates):.1g}."
 
 
 def describe_geometry(geometry: Geometry) -> str:
@@ -41,6 +51,6 @@ def _describe_largest(bounds: Sequence[EpsilonLowerBound]) -> str:
     mu = f", μ ≥ {bound.mu:.3f} of {claim.mu:.3f}" if bound.mu is not None and claim.mu is not None else ""
     delta = f" at δ = {claim.delta:g}" if claim.delta else ""
     return (
-        f"ε ≥ {bound.epsilon:.3f} of {claim.epsilon:.3f} claimed{delta}{answer}{mu}: confidence {100 * bound.confidence:.2f} %, "
+        f"ε ≥ {bound.epsilon:.3f} of {claim.epsilon:.3f} claimed{delta}{answer}{mu}: confidence {100 * bound.confidence:.6g} %, "
         f"{bound.runs:,} runs a world, pair {bound.pair}, by {bound.event}"
     )

@@ -7,7 +7,7 @@ import click
 
 from dpbench.audit.procedure import audit
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometries
-from dpbench.audit.wording import CAVEAT, describe_audit, describe_geometry
+from dpbench.audit.wording import CAVEAT, describe_audit, describe_false_alarms, describe_geometry
 from dpbench.base.errors import Inapplicable, Refused, unknown
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
@@ -29,13 +29,14 @@ def command(overrides: tuple[str, ...]) -> int:
     are made up; dataset=wine takes that table's public geometry, and none of its rows. audit.runs, audit.pairs,
     audit.confidence and audit.rows set how much is tried. The exit code is 1 where a claim was found to be false.
     """
-    failed = 0
+    outcomes = []
     with one_thread():
         for title, subject in _subjects(overrides):
-            outcome = audit(subject)
-            failed += not outcome.passed
-            click.echo("\n  ".join([title, *describe_audit(outcome)]))
-    click.echo(f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}")
+            outcomes.append(audit(subject))
+            click.echo("\n  ".join([title, *describe_audit(outcomes[-1])]))
+    failed = sum(not outcome.passed for outcome in outcomes)
+    verdict = f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}"
+    click.echo(f"{verdict} {describe_false_alarms(outcomes)}".rstrip())
     return int(failed > 0)
 
 

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -38,6 +38,14 @@ class Law(ABC):
     @abstractmethod
     def variance(self, scale: Array) -> Array:
         """Return the variance of the noise of this scale."""
+
+    def cdf(self, x: Array, scale: Array) -> Array:
+        """Return the probability that noise of this scale is at most ``x``, a step function for a discrete law.
+
+        A law of a plugin must define it: audits test its draws and its price against this function. Answers with noise that
+        cannot be tested carry no proof.
+        """
+        raise NotImplementedError(f"The law {self.name!r} has no distribution function.")
 
 
 class PureLaw(Law):
@@ -95,6 +103,15 @@ class Gaussian(Law):
         return np.asarray(np.square(scale))
 
 
+CORE_LAWS: tuple[type[Law], ...] = (Laplace, Geometric, Gaussian)
+"""The laws that dpbench vouches for. A subclass of one of them is another law."""
+
+
+def is_testable(law: Law) -> bool:
+    """Return whether audits can test a law: dpbench knows it, or it brings its distribution function."""
+    return type(law) in CORE_LAWS or type(law).cdf is not Law.cdf
+
+
 @dataclass(frozen=True)
 class Noise:
     """One joint release: ``bound`` is the supremum of ‖change / scale‖ over neighbours, in the law's norm."""
@@ -113,6 +130,8 @@ class Noise:
             raise ValueError(f"A noise's bound must be finite and positive. Got {self.bound} instead.")
         if not self.proof.strip():
             raise ValueError("A noise's proof must say why its bound holds. Use curator.unproven for noise without a proof.")
+        if type(self.law) not in CORE_LAWS and self.law.name in {law.name for law in CORE_LAWS}:
+            raise ValueError(f"The law {type(self.law).__name__} must have a name of its own. Got {self.law.name!r} instead.")
         scale.flags.writeable = False
         object.__setattr__(self, "scale", scale)
 
@@ -134,7 +153,10 @@ class Noise:
     def ledger_entry(self, query: str) -> LedgerEntry:
         """Return the ledger's entry of one answer with this noise."""
         law, scale = self.law, (float(self.scale.min()), float(self.scale.max()))
-        return LedgerEntry(query, self.cost, True, self.proof, law.norm, law.name, self.sensitivity, float(self.bound), scale)
+        entry = LedgerEntry(query, self.cost, True, self.proof, law.norm, law.name, self.sensitivity, float(self.bound), scale)
+        if is_testable(law):
+            return entry
+        return replace(entry, sound=False, proof=f"unproven: {type(law).__name__} brings no distribution function. {self.proof}")
 
 
 def laplace(sensitivity: float, epsilon: float, proof: str) -> Noise:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import special, stats
 
 from dpbench.accounting.costs import Cost, Pure
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
-from dpbench.privacy.noise import Gaussian, Laplace, Noise, laplace
+from dpbench.privacy.noise import Gaussian, Laplace, Law, Noise, laplace
 
 
 @dataclass(frozen=True)
@@ -56,29 +57,78 @@ class ExactDiagonal(Planted):
 class InverseScale(Gaussian):
     """A calibration value used as its inverse: σ := μ where σ = 1 / μ is meant."""
 
+    name = "inverse_scale"
+
+    def cdf(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return special.ndtr(x / scale)
+
     def shape(self, standard: np.ndarray, scale: np.ndarray) -> np.ndarray:
         return np.asarray(standard / scale)
 
 
-class Narrower(Laplace):
+class PluginLaplace(Laplace):
+    """The Laplace law under another name, which audits test against the distribution function that it brings."""
+
+    name = "plugin_laplace"
+
+    def cdf(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return stats.laplace.cdf(x, scale=scale)
+
+
+class Truncated(PluginLaplace):
+    """Truncated at three scales, and sold as Laplace noise: some answers are impossible on one of two neighbours."""
+
+    def standard(self, generator: np.random.Generator, size: int) -> np.ndarray:
+        return self._quantile(generator.uniform(size=size))
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        low, high = stats.laplace.cdf([-3, 3])
+        return np.asarray(stats.laplace.ppf(low + p * (high - low)))
+
+
+class HonestlyTruncated(Truncated):
+    """It brings its true distribution function, but asks the price of the Laplace law."""
+
+    name = "truncated"
+
+    def cdf(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        low, high = stats.laplace.cdf([-3, 3])
+        return np.clip((stats.laplace.cdf(x, scale=scale) - low) / (high - low), 0, 1)
+
+
+class Untestable(Truncated):
+    """It brings no distribution function."""
+
+    name = "untestable"
+    cdf = Law.cdf
+
+
+class Narrower(PluginLaplace):
     """Nine tenths of the declared scale."""
 
     def shape(self, standard: np.ndarray, scale: np.ndarray) -> np.ndarray:
         return np.asarray(0.9 * standard * scale)
 
 
-class Shared(Laplace):
+class Shared(PluginLaplace):
     """One draw for all coefficients."""
 
     def standard(self, generator: np.random.Generator, size: int) -> np.ndarray:
         return np.repeat(generator.laplace(), size)
 
 
-class Cheap(Laplace):
+class Cheap(PluginLaplace):
     """Half of its price."""
 
     def cost(self, bound: float) -> Cost:
         return Pure(bound / 2)
+
+
+class Dear(PluginLaplace):
+    """Twice its price, which is more than the budget."""
+
+    def cost(self, bound: float) -> Cost:
+        return Pure(2 * bound)
 
 
 @dataclass(frozen=True)
@@ -92,7 +142,7 @@ class WrongLaw(Planted):
         return "gdp" if self.law == "InverseScale" else "pure"
 
     def noise(self, query: Any, epsilon: float) -> Noise:
-        law = {law.__name__: law for law in (InverseScale, Narrower, Shared, Cheap)}[self.law]()
+        law = globals()[self.law]()
         bound = query.l1_bound("tight")  # of L1, and so of L2
         return Noise(law, np.array([bound / epsilon]), epsilon, "the scale is right, the law is not")
 
@@ -130,7 +180,7 @@ class Peeking(Mechanism):
 
     def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
         query = problem.polynomial()
-        large = curator.leak("peek", "a fault", lambda sample: sample.moments.xy[:, 0] > 0)
+        large = curator._sample.moments.xy[:, 0] > 0
         epsilon = budget.epsilon / (2 if self.what == "more" else 3 if self.what == "scale" and large.all() else 1)
         noise = laplace(query.l1_bound("tight"), epsilon, "tight")
         answers = [curator.release(query, noise) for _ in range(1 + (self.what == "more" and large.all()))]

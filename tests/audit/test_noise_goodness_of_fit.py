@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
+from dpbench.accounting.costs import Gdp, Pure
 from dpbench.audit.noise_goodness_of_fit import check_answer_noise, check_noise
 from dpbench.privacy.noise import Gaussian, Geometric, Laplace, Noise
 
@@ -98,9 +99,9 @@ def test_the_smallest_p_value_is_multiplied_by_the_number_of_tests() -> None:
     assert outcome.p_value == pytest.approx(4 * stats.kstest(independent.ravel(), "laplace").pvalue, rel=1e-6, abs=0)
 
 
-@pytest.mark.parametrize("factor", [0.99, 1.01])
-def test_a_price_other_than_the_law_s_is_caught_even_if_the_draws_are_right(factor) -> None:
-    class Mispriced(Laplace):
+@pytest.mark.parametrize("factor", [0.5, 0.99])
+def test_a_price_below_the_law_s_is_caught_even_if_the_draws_are_right(factor, faults) -> None:
+    class Mispriced(faults.PluginLaplace):
         def cost(self, bound: float):
             return super().cost(factor * bound)
 
@@ -110,8 +111,8 @@ def test_a_price_other_than_the_law_s_is_caught_even_if_the_draws_are_right(fact
     assert outcome.violation
 
 
-def test_a_law_in_the_wrong_norm_is_caught() -> None:
-    class InL2(Laplace):
+def test_a_law_in_the_wrong_norm_is_caught(faults) -> None:
+    class InL2(faults.PluginLaplace):
         norm = "L2"
 
     generator = np.random.default_rng(8)
@@ -127,11 +128,63 @@ def test_a_p_value_is_a_violation_strictly_below_the_false_alarm() -> None:
     assert check_noise(unit_noise(Laplace()), draws, np.nextafter(p_value, 1), generator).violation
 
 
-def test_a_law_that_is_not_known_is_left_out(repeats) -> None:
-    class Cauchy(Laplace):
-        name = "cauchy"
+def test_a_law_of_a_plugin_is_tested_against_the_distribution_function_that_it_brings(faults) -> None:
+    """The Laplace law under another name passes, at two scales; a subclass is not taken for the law that it extends."""
+    generator = np.random.default_rng(12)
+    noise = Noise(faults.PluginLaplace(), np.array([0.7, 30.0]), 1.3, "exact")
+    draws = generator.laplace(size=(5_000, 2)) * noise.scale
+    assert check_noise(noise, draws, 1e-6, generator).p_value > 0.01
+    assert check_noise(noise, 1.06 * draws, 1e-6, generator).test == "all draws together"
+    with pytest.raises(ValueError, match="Narrow must have a name of its own"):
+        unit_noise(type("Narrow", (Laplace,), {})())
 
-    noise = unit_noise(Cauchy())
+
+def test_draws_outside_the_support_of_a_plugin_s_law_are_caught(faults) -> None:
+    class Shy(faults.HonestlyTruncated):
+        name = "shy"
+        cost = staticmethod(lambda bound: Pure(100.0))
+
+    generator = np.random.default_rng(13)
+    draws = Shy().standard(generator, 2_000)[:, None]
+    assert not check_noise(unit_noise(Shy()), draws, 1e-6, generator).violation
+    draws[7] = 3.01
+    assert check_noise(unit_noise(Shy()), draws, 1e-6, generator).test == "the values that the law can take"
+
+
+@pytest.mark.parametrize("scale", [0.3, 7.0])
+def test_the_price_of_a_plugin_s_law_is_computed_from_its_distribution_function(scale, faults) -> None:
+    """Truncated at three scales no finite ε holds, normal noise has no pure ε below its far tail, and μ is exact."""
+
+    class Normal(Gaussian):
+        name = "plugin_normal"
+        cdf = staticmethod(lambda x, scale: special.ndtr(x / scale))
+
+    class Pretender(Normal):
+        name = "pretender"
+        cost = staticmethod(Pure)
+
+    class Cheaper(Normal):
+        name = "cheaper"
+        cost = staticmethod(lambda bound: Gdp(0.99 * bound))
+
+    def priced(law, size: int = 1) -> bool:
+        noise = Noise(law, np.array([scale]), 1.0, "p")
+        draws = law.shape(law.standard(np.random.default_rng(1), 400 * size).reshape(400, size), noise.scale)
+        return "price" not in check_noise(noise, draws, 1e-9, np.random.default_rng(0)).test
+
+    for size in (1, 40):
+        assert priced(faults.PluginLaplace(), size)
+        assert priced(Normal(), size)
+        for law in (faults.HonestlyTruncated(), faults.Cheap(), Cheaper()):
+            assert not priced(law, size)
+    assert not priced(Pretender())
+
+
+def test_a_law_without_a_distribution_function_is_left_out(repeats, faults) -> None:
+    noise = unit_noise(faults.Untestable())
+    assert not noise.ledger_entry("sum").sound
+    assert "brings no distribution function" in noise.ledger_entry("sum").proof
+    assert unit_noise(faults.PluginLaplace()).ledger_entry("sum").sound
     assert check_answer_noise(repeats(np.zeros((2, 3, 1)), np.zeros((2, 1)), noise), 0.01, 0) == []
 
 

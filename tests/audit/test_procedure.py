@@ -13,10 +13,11 @@ from scipy import stats
 
 from dpbench.audit import procedure
 from dpbench.audit.neighbours import Pairs, ones_to_zeros
-from dpbench.audit.procedure import audit_pair
+from dpbench.audit.procedure import audit, audit_pair
 from dpbench.audit.subject import AuditSettings, AuditSubject, ClaimedPrivacy, example_geometry
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import laplace
 from dpbench.privacy.replay import Violation
 from dpbench.registry.lookup import registry
 
@@ -49,6 +50,43 @@ def test_a_mechanism_that_claims_nothing_is_refused(name, make, audited) -> None
         audited(make("mechanism", name))
     with pytest.raises(Refused, match="fm claims no privacy"):
         audited(make("mechanism", "fm", until_bounded=True, max_tries=3), shape=(1,))
+
+
+def test_a_declared_leak_is_named_as_the_leak_that_it_is(make) -> None:
+    model, budget = make("model", "ridge", penalty="cv"), Budget(1.0, 1e-6, "pure")
+    subject = AuditSubject(make("mechanism", "fm"), model, budget, example_geometry(model, 2), AuditSettings())
+    with pytest.raises(Refused, match="fm on ridge leaks penalty_by_cv: λ is chosen by cross-validation"):
+        audit(subject)
+
+
+def test_a_mechanism_that_overspends_is_refused_in_a_sentence(faults, audited) -> None:
+    with pytest.raises(
+        Refused, match=r"wrong_law overspends, so that no fit ends: The query 'objective' would bring the cost to"
+    ):
+        audited(faults.WrongLaw("Dear"))
+
+
+def test_a_law_that_is_truncated_does_not_pass(faults, audited) -> None:
+    """By the price of its own distribution function, by draws that do not follow another one, or as unproven."""
+    tests = {"Truncated": "all draws together", "HonestlyTruncated": "the price that the law states"}
+    for law, test in tests.items():
+        outcome = audited(faults.WrongLaw(law), shape=(2,), level="component")
+        assert {bad.test for bad in outcome.noise_tests if bad.violation} == {test}
+    outcome = audited(faults.WrongLaw("Untestable"), shape=(1,), level="component")
+    assert "largest absolute noise without table" in outcome.violations[0]
+
+
+def test_where_a_replay_fails_the_weights_are_told_apart_all_the_same(faults, audited) -> None:
+    class Thousandth(faults.Planted):
+        noise = staticmethod(lambda query, epsilon: laplace(query.l1_bound("tight") / 1_000, epsilon, "wrong"))
+
+    outcome = audited(Thousandth(), shape=(1,), runs=400)
+    assert "times its declared L1 sensitivity" in outcome.violations[0]
+    assert {bound.output for bound in outcome.lower_bounds} == {"weights"}
+    assert outcome.epsilon > 1
+    assert outcome.noise_tests == ()
+    assert audited(Thousandth(), shape=(1,), level="component").lower_bounds == ()
+    assert audited(faults.Peeking("crash"), runs=200).violations[0].startswith("On some tables the fit ends with")
 
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])

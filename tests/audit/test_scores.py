@@ -8,7 +8,7 @@ import pytest
 from dpbench.accounting.costs import Pure
 from dpbench.audit import scores as scores_module
 from dpbench.audit.epsilon_lower_bound import epsilon_lower_bound
-from dpbench.audit.scores import Scores, answer_scores, append_learned_rule
+from dpbench.audit.scores import Scores, answer_scores, append_learned_rule, append_range_scores
 from dpbench.audit.subject import ClaimedPrivacy
 from dpbench.privacy.noise import Gaussian, Laplace, Noise
 
@@ -63,8 +63,11 @@ def test_the_numbers_that_moved_furthest_in_scales_are_scores(monkeypatch, repea
     exact = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 9.0, 4.0]])
     noise = Noise(Laplace(), np.array([0.1, 1.0, 9.0, 1.0]), 1.0, "p")
     numbers = np.random.default_rng(0).normal(size=(2, 20, 4))
-    assert answer_scores(repeats(numbers, exact, noise)).names == ("number 0", "number 3", "likelihood")
-    assert answer_scores(repeats(numbers, exact, noise, additive=False)).names == ("number 0", "number 3")
+    ranges = ("excess over the range of table 0", "excess over the range of table 1")
+    scores = answer_scores(repeats(numbers, exact, noise)).names
+    assert (*scores[:4], scores[-1]) == ("number 0", "number 3", *ranges, "likelihood")
+    assert sum(name.endswith(("noise without table 0", "noise without table 1")) for name in scores) == len(scores) - 5 == 6
+    assert answer_scores(repeats(numbers, exact, noise, additive=False)).names == ("number 0", "number 3", *ranges)
     assert answer_scores(repeats(numbers, 0 * exact, noise)).names == ()
 
 
@@ -83,10 +86,53 @@ def test_noise_that_must_be_positive_definite_is_seen_in_the_least_eigenvalue(re
     assert not any("eigenvalue" in name for name in answer_scores(repeats(numbers[:, :, :3], exact.reshape(2, 4)[:, :3])).names)
 
 
+def test_what_bounded_noise_cannot_give_on_one_table_is_an_event(repeats, faults) -> None:
+    """Laplace noise truncated at three scales on 40 numbers that share the change: ε = 1 is claimed, and none holds.
+
+    A number alone moves by a fortieth of a scale. All together exceed three scales with a probability of about 2.5 %.
+    """
+    noise = Noise(faults.Untestable(), np.array([1.0]), 1.0, "p")
+    exact = np.stack([np.zeros(40), np.tile([1 / 40, -1 / 40], 20)])
+    generator = np.random.default_rng(0)
+    numbers = exact[:, None] + faults.Untestable().standard(generator, 2 * 20_000 * 40).reshape(2, 20_000, 40)
+    scores = answer_scores(repeats(numbers, exact, noise))
+    claim = ClaimedPrivacy.of([Pure(1.0)], 0.0)
+    bound = epsilon_lower_bound(scores, claim, 1e-4)
+    assert bound.epsilon > 1.5
+    assert bound.event.startswith("largest absolute noise without table")
+    support = [number for number, name in enumerate(scores.names) if "noise without" in name or "excess" in name]
+    others = [number for number in range(len(scores.names)) if number not in support]
+    without = Scores(scores.values[..., others], tuple(scores.names[number] for number in others))
+    assert epsilon_lower_bound(without, claim, 1e-4).epsilon < bound.epsilon - 0.25
+
+
+def test_ranges_show_values_that_one_table_never_gives() -> None:
+    """Of thirty bounded weights any may leave its range on the second table, each rarely."""
+    generator = np.random.default_rng(0)
+    values = generator.uniform(-1, 1, (2, 8_000, 30))
+    values[1] *= np.where(generator.random((8_000, 30)) < 0.002, 2.0, 1.0)
+    plain = Scores(values, tuple(f"w{number}" for number in range(30)))
+    claim = ClaimedPrivacy(1.0, 0.0)
+    bound = epsilon_lower_bound(append_range_scores(plain), claim, 1e-4)
+    assert bound.event.startswith("excess over the range of table 0 >")
+    assert bound.epsilon > 1 > epsilon_lower_bound(plain, claim, 1e-4).epsilon
+
+
+def test_ranges_are_learned_from_other_runs_of_the_first_half() -> None:
+    values = np.random.default_rng(0).normal(size=(2, 400, 2))
+    changed = values.copy()
+    changed[:, 200:] += 7
+    scores = [append_range_scores(Scores(numbers, ("a", "b"))).values[..., -2:] for numbers in (values, changed)]
+    np.testing.assert_array_equal(scores[0][:, :200], scores[1][:, :200])
+    assert (scores[0][0, :200, 0] > 0).any(), "a run is not compared with itself"
+    assert np.isfinite(append_range_scores(Scores(np.full((2, 8, 1), np.inf), ("a",))).values[..., 1:]).all()
+    assert append_range_scores(Scores(np.empty((2, 400, 0)), ())).names == ()
+
+
 def test_at_most_sixty_numbers_are_scores(repeats) -> None:
     exact = np.stack([np.zeros(70), np.arange(70.0)])
     names = answer_scores(repeats(np.zeros((2, 5, 70)), exact, Noise(Laplace(), np.array([1.0]), 70.0, "p"))).names
-    assert len(names) == 61
+    assert sum(name.startswith("number ") for name in names) == 60
     assert names[0] == "number 69"
 
 

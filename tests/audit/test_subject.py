@@ -100,9 +100,9 @@ def test_every_setting_is_refused_outside_its_limits(name, values, outside) -> N
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    """docs/privacy.md: a false alarm of 1 % for each geometry."""
+    """docs/privacy.md: a false alarm of 1e-4 for each geometry."""
     settings = AuditSettings()
-    assert (settings.level, settings.runs, settings.pairs, settings.confidence, settings.rows) == ("all", 5_000, 2, 0.99, 8)
+    assert (settings.level, settings.runs, settings.pairs, settings.confidence, settings.rows) == ("all", 5_000, 2, 0.9999, 8)
 
 
 def test_there_are_two_shapes_in_the_box_and_in_the_ball(make) -> None:

@@ -11,7 +11,7 @@ from dpbench.audit.noise_goodness_of_fit import NoiseTest
 from dpbench.audit.procedure import Audit
 from dpbench.audit.replay_level import Replays
 from dpbench.audit.subject import ClaimedPrivacy
-from dpbench.audit.wording import describe_audit
+from dpbench.audit.wording import describe_audit, describe_false_alarms
 
 
 def bound(
@@ -42,7 +42,7 @@ def test_an_audit_that_passed_is_described_level_by_level(passed) -> None:
         assert text in replays
     for text in ("1,500 draws of laplace and gaussian noise", "least p = 0.25 (a correlation)"):
         assert text in noise
-    assert "ε ≥ 0.300 of 0.400 claimed at δ = 1e-06 for 'near': confidence 99.50 %" in answers
+    assert "ε ≥ 0.300 of 0.400 claimed at δ = 1e-06 for 'near': confidence 99.5 %" in answers
     for text in ("release", "ε ≥ 0.100", "μ ≥ 0.200 of 0.500", "corners", "x > 1", "5,000 runs"):
         assert text in weights
 
@@ -51,6 +51,22 @@ def test_what_was_not_tried_is_not_described(passed) -> None:
     assert len(list(describe_audit(replace(passed, noise_tests=(), lower_bounds=())))) == 2
     single = replace(passed.replays, calls=1)
     assert "1 answer a fit" in list(describe_audit(replace(passed, replays=single)))[1]
+
+
+def test_the_false_alarms_of_all_audits_are_added_up(passed) -> None:
+    audits = [replace(passed, false_alarm=1e-4)] * 3
+    assert describe_false_alarms(audits).endswith(
+        "any of the 3 audits of a mechanism that keeps its claim with a probability of at most 0.0003."
+    )
+    assert "the audit of" in describe_false_alarms(audits[:1])
+    assert describe_false_alarms([replace(passed, lower_bounds=())]) == "", "replays are not random"
+
+
+def test_a_replay_that_failed_is_not_given_a_move(passed) -> None:
+    failed = replace(passed, replays=replace(passed.replays, ratio=0.0, violation="It moved."))
+    line = list(describe_audit(failed))[1]
+    assert line.endswith("40 pairs of neighbours: FAILED")
+    assert "moved by" not in line
 
 
 def test_every_violation_has_a_line(passed) -> None:

@@ -33,7 +33,8 @@ def test_a_false_claim_ends_with_exit_code_one(run_audit: RunAudit) -> None:
     code, out, _ = run_audit("mechanism=cdp_irls", "mechanism.variant=published", "epsilon=0.1", "audit.level=component")
     assert code == 1
     assert "VIOLATION" in out
-    assert "FAILED on 4 of them" in out
+    assert "FAILED on 4 of them. The statistics fail any of the 4 audits" in out
+    assert "with a probability of at most 0.0004." in out
 
 
 def test_a_dataset_lends_its_geometry(run_audit: RunAudit) -> None:
@@ -67,6 +68,7 @@ def test_what_is_not_supported_is_said(run_audit: RunAudit) -> None:
         (["mechanism=fmm"], "Did you mean fm?"),
         (["mechanism=fm", "model=robust"], "the model provides no polynomial"),
         (["mechanism=no_privacy"], "claims no privacy"),
+        (["mechanism=fm", "model=ridge", "model.penalty=cv"], "fm on ridge leaks penalty_by_cv"),
         (["mechanism=fm", "audit.level=some"], "must be one of 'none', 'replay', 'component', 'release', 'all'"),
         (["mechanism=fm", "audit.level=none"], "audits nothing"),
         (["mechanism=fm", "audit.runs=3"], "[200, inf)"),

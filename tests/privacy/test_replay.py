@@ -280,6 +280,8 @@ def test_the_noise_must_be_the_same_but_its_proof_may_have_other_words(change, u
     class Flat(Laplace):
         """A law whose price does not depend on the bound."""
 
+        name = "flat"
+
         def cost(self, bound: float) -> Pure:
             return Pure(0.1)
 
