@@ -27,12 +27,13 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
-# tests are imported by their paths, so a module that they share is loaded under a name of its own
-spec = importlib.util.spec_from_file_location("cell_factory", Path(__file__).with_name("cell_factory.py"))
-assert spec is not None
-assert spec.loader is not None
-sys.modules["cell_factory"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules["cell_factory"])
+# tests are imported by their paths, so modules that they share are loaded under names of their own
+for name in ("cell_factory", "extract_factory"):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 
 
 SLOW = (
@@ -75,6 +76,19 @@ def make_cell() -> Callable[..., CellRecord]:
     """The record of a cell with this mechanism and error; see cell_factory.py."""
     factory: Callable[..., CellRecord] = sys.modules["cell_factory"].make_cell
     return factory
+
+
+@pytest.fixture
+def extracts(tmp_path: Path) -> Any:
+    """Writes extracts of IPUMS International into the temporary folder; see extract_factory.py."""
+    return sys.modules["extract_factory"].Extracts(tmp_path)
+
+
+@pytest.fixture
+def cps(tmp_path: Path) -> Any:
+    """Writes extracts of IPUMS CPS into the temporary folder."""
+    factory = sys.modules["extract_factory"]
+    return factory.Extracts(tmp_path, factory.CPS, project="cps")
 
 
 @pytest.fixture

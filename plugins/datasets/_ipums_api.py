@@ -17,9 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.files.codebook import INSTALL_COMMAND
 from dpbench.files.download_cache import cache_folder, sha256, store_checksum, stored_checksums, verify_checksum
 
-from ._ipums import COUNTRY_VARIABLE, INSTALL_COMMAND, VARIABLES
+from ._ipums import COUNTRY_VARIABLE, VARIABLES
 
 KEY_VARIABLE = "IPUMS_API_KEY"
 SERVER = "https://api.ipums.org"

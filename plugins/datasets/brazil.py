@@ -55,7 +55,8 @@ class Brazil(Dataset):
 
     def load(self, generator: np.random.Generator) -> Table:
         if self.extract:
-            return read_extract(self.extract, COUNTRY, INCOME, 6_000, self.sample_n, generator)
+            attributes = None if self.attributes is None else self._attribute_names(self.attributes)
+            return read_extract(self.extract, COUNTRY, INCOME, 6_000, attributes, self.sample_n, generator)
         # the attribute that Fang et al. 2019, section V-E, attack
         return replace(stand_in("brazil").draw(ROWS, generator), sensitive=("is_married",))
 

@@ -79,7 +79,8 @@ class Census(Dataset):
 
     def load(self, generator: np.random.Generator) -> Table:
         if self.extract:
-            return read_extract(self.extract, COUNTRY, INCOME, 30_000, self.sample_n, generator)
+            attributes = None if self.attributes is None else self._attribute_names(self.attributes)
+            return read_extract(self.extract, COUNTRY, INCOME, 30_000, attributes, self.sample_n, generator)
         return replace(self._stand_in.draw(ROWS[self.variant], generator), sensitive=SENSITIVE[self.variant])
 
     def subsets(self) -> Mapping[int, tuple[str, ...]]:

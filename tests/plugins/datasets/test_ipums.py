@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.files import extracts as extract_files
 
 pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
 
@@ -77,6 +77,20 @@ def test_the_data_file_may_be_of_either_format(suffix: str, extracts: Any, read:
     np.testing.assert_array_equal(table.response, [row["INCTOT"] for row in rows])
 
 
+def test_only_the_variables_of_the_selected_attributes_are_needed_and_may_be_missing(extracts: Any, read: Any) -> None:
+    rows = extracts.rows(8)
+    rows[0]["HRSWORK1"], rows[1]["AGE"] = 999, 999
+    whole = read(extracts.write(rows), attributes=["age", "family_size"])
+    assert (whole.attributes, whole.rows, whole.dropped) == (("age", "family_size"), 7, 1)
+    path = _without("AUTOS", "NATIVITY", "HRSWORK1", "MARST")(extracts)
+    assert read(path, attributes=5).attributes == ("age", "gender", "education", "family_size")
+    assert read(path, attributes=["gender"]).sensitive == ()
+    with pytest.raises(Refused, match=r"lacks MARST \(marital status\), NATIVITY \(nativity\), AUTOS \(automobiles\): add them"):
+        read(path, attributes=11)
+    with pytest.raises(Refused, match=r"There is no attribute named 'ag'\. Did you mean age\? Known: age, automobiles, children"):
+        read(path, attributes=["ag"])
+
+
 def test_only_the_persons_of_the_country_count(extracts: Any, read: Any) -> None:
     rows = extracts.rows(10)
     for row in rows[:4]:
@@ -103,19 +117,18 @@ def test_a_sample_of_declared_size_is_drawn_from_the_complete_rows_and_leaks_not
         read(path, sample_n=49)
 
 
-def test_the_size_of_the_chunks_changes_nothing(extracts: Any, read: Any, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_the_chunks_changes_nothing(extracts: Any, read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = extracts.rows(50)
     for index, row in enumerate(rows):
         row["INCTOT"] = index
     rows[33]["AGE"] = 999
     path = extracts.write(rows)
     whole = [read(path).response, read(path, sample_n=11).response]
-    module = sys.modules[type(make("dataset", "census")).__module__].__dict__["read_extract"].__globals__
-    monkeypatch.setitem(module, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(extract_files, "CHUNK_ROWS", 7)
     for before, after in zip(whole, [read(path).response, read(path, sample_n=11).response], strict=True):
         np.testing.assert_array_equal(before, after)
     rows[40]["AGE"] = "x"
-    with pytest.raises(Refused, match=r"The variable AGE of the extract usa\.xml must hold numbers\. Row 41 of usa\.dat\.gz"):
+    with pytest.raises(Refused, match=r"The column 'AGE' of usa\.xml must hold numbers\. Row 41 holds something else"):
         read(extracts.write(rows))
 
 
@@ -140,12 +153,17 @@ def test_the_whole_design_sweeps(extracts: Any) -> None:
     assert list(frame["dpbench.synthetic"]) == ["false", "false"]
 
 
-def _without(name: str) -> Callable[[Any], Path]:
+def _without(*names: str) -> Callable[[Any], Path]:
     def change(extracts: Any) -> Path:
-        extracts.variables = tuple(variable for variable in extracts.variables if variable.name != name)
+        extracts.variables = tuple(variable for variable in extracts.variables if variable.name not in names)
         return extracts.write(extracts.rows(5))
 
     return change
+
+
+def _of_cps(extracts: Any) -> Path:
+    extracts.project = "cps"
+    return _without("NATIVITY", "AUTOS")(extracts)
 
 
 def _no_data(extracts: Any) -> Path:
@@ -205,11 +223,18 @@ def _nobody(extracts: Any) -> Path:
         (_no_data, "The data file of the extract usa.xml must be in the same folder, as usa.dat.gz or .dat. There is none."),
         (_truncated, "The data file usa.dat.gz of the extract usa.xml cannot be read: it is truncated."),
         (_not_zipped, "The data file usa.dat.gz of the extract usa.xml cannot be read: it is damaged"),
-        (_texts, "The variable AGE of the extract usa.xml must hold numbers. Row 4 of usa.dat.gz holds something else"),
-        (_hierarchical, "The extract usa.xml must be rectangular, by persons. Got hierarchical instead."),
+        (_texts, "The column 'AGE' of usa.xml must hold numbers. Row 4 holds something else"),
+        (_hierarchical, "The extract usa.xml must be rectangular, one row per person. Got hierarchical instead: choose another"),
         (_incomplete, "The file usa.xml must be the XML codebook (DDI) of an IPUMS extract."),
         (_no_xml, "The file usa.xml must be the XML codebook (DDI) of an IPUMS extract."),
-        (_without("INCTOT"), "The extract usa.xml must hold INCTOT or INCWAGE or INCEARN (income)."),
+        (
+            _without("INCTOT", "AUTOS"),
+            "The extract usa.xml lacks AUTOS (automobiles), INCTOT or INCWAGE or INCEARN (income): add them to the extract",
+        ),
+        (
+            _of_cps,
+            "Got one of the IPUMS project 'cps': dataset=table reads it, with the bounds that `python -m dpbench data describe",
+        ),
         (_brazil, "The extract usa.xml holds no row of country 840."),
         (_nobody, "None of the 5 rows of the extract usa.xml is complete. Missing values: gender 5."),
     ],
