@@ -40,11 +40,21 @@ def list_datasets(as_json: bool) -> None:
 @click.option("--delimiter", default=",", show_default=True, help="The character between the columns of a CSV.")
 @click.option("--null", "nulls", multiple=True, help="A text that means a missing value; may be given several times.")
 def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...]) -> None:
-    """Draft a bounds file for a CSV or Parquet table, for you to edit: its numbers come from the data."""
+    """Draft a bounds file for your own table, for you to edit.
+
+    Of a CSV or Parquet table, the numbers come from the data. Of an IPUMS extract, name the codebook, such as cps_00001.xml: the
+    draft comes from it alone, and leaves bounds open that it does not know.
+    """
     from dpbench.files.bounds_draft import draft_bounds
+    from dpbench.files.codebook import codebook_of, read_codebook
+    from dpbench.files.codebook_draft import draft_from_codebook
     from dpbench.files.table_files import open_table
 
-    text = draft_bounds(open_table(path, delimiter), delimiter, nulls or None)
+    codebook = codebook_of(path)
+    if codebook:
+        text = draft_from_codebook(read_codebook(codebook))
+    else:
+        text = draft_bounds(open_table(path, delimiter), delimiter, nulls or None)
     if out is not None:
         try:
             with Path(out).open("x", encoding="utf-8") as file:
@@ -53,8 +63,10 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
             raise Refused(f"The file {out!r} already exists, and may have been edited. Give --out another name.") from None
         except OSError as error:
             raise Refused(f"The file {out!r} cannot be written: {error.strerror}.") from None
-    click.secho(WARNING, err=True, bold=True)
+    if not codebook:
+        click.secho(WARNING, err=True, bold=True)
     use = f"python -m dpbench dataset=table dataset.path={path} dataset.bounds={out}"
+    use += " dataset.missing=drop" if codebook else ""
     click.echo(text if out is None else f"Edit it, then: {use}", nl=out is not None)
 
 

@@ -80,6 +80,21 @@ class Codebook:
         raise Refused(f"The data file of the extract {self.label} must be in the same folder, as {name} or .dat. There is none.")
 
 
+def codebook_of(path: str) -> Path | None:
+    """Return the codebook of the extract at a path, which may name the codebook or the fixed-width data next to it."""
+    file = Path(path).expanduser()
+    if file.suffix.lower() == ".xml":
+        return file
+    codebook = file.with_name(file.name.removesuffix(".gz").removesuffix(".dat") + ".xml")
+    return codebook if ".dat" in file.suffixes and codebook.is_file() else None
+
+
+def source_files(path: str) -> tuple[str, ...]:
+    """Return the files that make up the table at a path: two for an extract."""
+    codebook = codebook_of(path)
+    return (str(codebook), str(read_codebook(codebook).data_file())) if codebook else (path,)
+
+
 def read_codebook(path: Path) -> Codebook:
     """Read the XML codebook of an extract whose rows are all of one kind, or refuse it in one sentence."""
     if not path.is_file():

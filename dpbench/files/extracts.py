@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbench.base.errors import Refused
-from dpbench.files.codebook import Codebook, read_codebook
+from dpbench.files.codebook import read_codebook
 from dpbench.files.table_files import File
 
 CHUNK_ROWS = 100_000
@@ -15,7 +15,7 @@ class Extract(File):
     """A table whose columns are the variables of a codebook; the data file lies in the folder of the codebook."""
 
     def __init__(self, path: Path) -> None:
-        self.codebook: Codebook = read_codebook(path)
+        self.codebook = read_codebook(path)
         self.data = self.codebook.data_file()
         super().__init__(path.name)
 
@@ -48,26 +48,13 @@ class Extract(File):
             yield pyarrow.record_batch({name: pyarrow.array(self._texts(frame[name], name), pyarrow.string()) for name in names})
 
     def _texts(self, column: Any, name: str) -> Any:
-        """Return a column with the decimal points that fixed-width data leaves out."""
-        decimals = self.codebook.variables[name].decimals
+        """Return a column without the zeros that fill fixed-width numbers, and with the decimal points that they leave out."""
+        variable = self.codebook.variables[name]
         texts = column.str.strip()
-        if not decimals or ".dat" not in self.data.suffixes:
+        if variable.text or ".dat" not in self.data.suffixes:
             return texts
-        digits = texts.str.zfill(decimals + 2)  # a sign and a digit before the point
-        # what is no whole number stays as it is: a blank, a number with a point, or a text that is refused by its row
-        return (digits.str[:-decimals] + "." + digits.str[-decimals:]).where(texts.str.fullmatch(r"-?\d+", na=False), texts)
-
-
-def source_files(path: str) -> tuple[str, ...]:
-    """Return the files that make up the table at a path: two for an extract."""
-    codebook = codebook_of(path)
-    return (str(codebook), str(read_codebook(codebook).data_file())) if codebook else (path,)
-
-
-def codebook_of(path: str) -> Path | None:
-    """Return the codebook of the extract at a path, which may name the codebook or the fixed-width data next to it."""
-    file = Path(path).expanduser()
-    if file.suffix.lower() == ".xml":
-        return file
-    codebook = file.with_name(file.name.removesuffix(".gz").removesuffix(".dat") + ".xml")
-    return codebook if ".dat" in file.suffixes and codebook.is_file() else None
+        whole = texts.str.fullmatch(r"-?\d+", na=False)  # the rest stays as it is: a blank, or a text that is refused by its row
+        if variable.decimals:
+            digits = texts.str.zfill(variable.decimals + 2)  # a sign and a digit before the point
+            texts = texts.mask(whole, digits.str[: -variable.decimals] + "." + digits.str[-variable.decimals :])
+        return texts.mask(whole, texts.str.replace(r"^(-?)0+(?=\d)", r"\1", regex=True))

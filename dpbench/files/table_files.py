@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dpbench.base.errors import Refused, check_known, refuse_on
+from dpbench.files.codebook import codebook_of
 from dpbench.files.values import NULLS, ColumnChunk, ColumnFormat, is_number
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -66,7 +67,11 @@ class File(ABC):
 
 
 def open_table(path: str, delimiter: str = ",") -> File:
-    """Open the file at a path: Parquet by its suffix, otherwise CSV, which may be compressed (.gz, .bz2, .zst)."""
+    """Open the file at a path: Parquet or a codebook by its suffix, otherwise CSV, which may be compressed (.gz, .bz2, .zst)."""
+    if codebook := codebook_of(path):
+        from dpbench.files.extracts import Extract
+
+        return Extract(codebook)
     file = Path(path).expanduser()
     if not file.is_file():
         raise Refused(f"There is no file {path!r}.")

@@ -14,9 +14,10 @@ import numpy as np
 
 from dpbench.base.errors import Refused, check_known
 from dpbench.data.table import Column, Table
+from dpbench.files.codebook import source_files
 from dpbench.files.complete_rows import CompleteRows
 from dpbench.files.download_cache import user_file_checksum
-from dpbench.files.extracts import Extract, source_files
+from dpbench.files.extracts import Extract
 from dpbench.files.values import ColumnChunk
 
 PROJECT = "ipumsi"

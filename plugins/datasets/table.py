@@ -15,6 +15,7 @@ from dpbench.contracts.hooks import hookimpl
 from dpbench.data.table import Column, Table
 from dpbench.files.bounds_draft import MAX_DRAFTED_LEVELS, profile_columns
 from dpbench.files.bounds_file import NO_WEIGHTS, Bounds, ColumnDeclaration, parse_bounds, parse_levels, read_bounds
+from dpbench.files.codebook import source_files
 from dpbench.files.complete_rows import CompleteRows
 from dpbench.files.data_frames import path_of
 from dpbench.files.download_cache import user_file_checksum
@@ -114,7 +115,7 @@ class UserTable(Dataset):
 
     def fingerprint(self) -> str:
         """Return the checksums of the file and of the bounds file; their dates do not count."""
-        paths = [path_of(self._path())]
+        paths = [*source_files(path_of(self._path()))]
         if isinstance(self.bounds, str) and self.bounds != "data":
             paths.append(self.bounds)
         return " ".join(user_file_checksum(path) for path in paths)

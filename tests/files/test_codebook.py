@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.files.codebook import read_codebook
+from dpbench.files.codebook import codebook_of, read_codebook, source_files
 
 pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
 
@@ -74,6 +74,17 @@ def test_a_code_is_in_the_unit_of_its_variable(note: str, code: str, cps: Any) -
 def test_a_label_says_whether_its_code_is_an_answer(label: str, missing: bool, cps: Any) -> None:
     cps.change("SEX", labels={1: "Male", 2: "Female", 7: label})
     assert ("7" in read_codebook(cps.write(cps.rows(2))).variables["SEX"].missing) is missing
+
+
+def test_an_extract_is_named_by_its_codebook_or_by_the_data_next_to_it(cps: Any, tmp_path: Path) -> None:
+    codebook = cps.write(cps.rows(2), "cps")
+    data = codebook.with_suffix(".dat.gz")
+    for path in (codebook, data):
+        assert codebook_of(str(path)) == codebook
+        assert source_files(str(path)) == (str(codebook), str(data))
+    for name in ("people.csv", "alone.dat"):
+        assert codebook_of(str(tmp_path / name)) is None
+        assert source_files(name) == (name,)
 
 
 def test_without_ipumspy_a_sentence_says_how_to_install_it(cps: Any, monkeypatch: pytest.MonkeyPatch) -> None:

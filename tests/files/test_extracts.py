@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.files import extracts as extract_files
-from dpbench.files.extracts import Extract, codebook_of, source_files
+from dpbench.files.extracts import Extract
 from dpbench.files.values import NUMBER, TEXT
 
 pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
@@ -33,17 +32,6 @@ def test_every_value_is_read_as_it_was_written(suffix: str, cps: Any, monkeypatc
 def test_implied_decimals_hold_for_short_and_negative_numbers(digits: int, number: float, cps: Any) -> None:
     cps.change("WAGE", width=6, values=(digits,))
     assert Extract(cps.write(cps.rows(2))).read({"WAGE": NUMBER})["WAGE"].tolist() == [number] * 2
-
-
-def test_an_extract_is_named_by_its_codebook_or_by_the_data_next_to_it(cps: Any, tmp_path: Path) -> None:
-    codebook = cps.write(cps.rows(2), "cps")
-    data = codebook.with_suffix(".dat.gz")
-    for path in (codebook, data):
-        assert codebook_of(str(path)) == codebook
-        assert source_files(str(path)) == (str(codebook), str(data))
-    for name in ("people.csv", "alone.dat"):
-        assert codebook_of(str(tmp_path / name)) is None
-        assert source_files(name) == (name,)
 
 
 def test_a_text_among_numbers_is_refused_by_its_row_without_a_value(cps: Any) -> None:

@@ -185,6 +185,29 @@ def test_persons_may_be_combined_with_bounds_from_the_data(loaded: Any) -> None:
     assert [leak.what for leak in table.leaks] == ["bounds_from_data"]
 
 
+@pytest.mark.parametrize("suffix", [".dat", ".dat.gz", ".csv", ".csv.gz"])
+def test_an_extract_is_a_table_of_the_variables_in_its_codebook(suffix: str, cps: Any, make: Make) -> None:
+    pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
+    rows = cps.rows(40)
+    rows[0]["WAGE"], rows[1]["SEX"], rows[2]["AGE"] = 99_999, 9, 0
+    path = cps.write(rows, suffix=suffix)
+    bounds = {
+        "AGE": [0, 99],
+        "SEX": {"levels": [1, 2], "nulls": [9]},
+        "WAGE": {"low": 0, "high": 1_000, "nulls": [999.99]},
+        "INCTOT": [-1_000, 100_000],
+    }
+    options = {"path": str(path), "target": "INCTOT", "bounds": bounds, "attributes": ["AGE", "SEX", "WAGE"], "missing": "drop"}
+    dataset = make("dataset", "table", **options)
+    table = dataset.table(stream(0))
+    expected = [[row["AGE"], row["SEX"] == 1, row["SEX"] == 2, row["WAGE"] / 100] for row in rows[2:]]
+    np.testing.assert_array_equal(table.features, expected)
+    np.testing.assert_array_equal(table.response, [row["INCTOT"] for row in rows[2:]])
+    first = dataset.fingerprint()
+    cps.write([*rows[:-1], rows[0]], suffix=suffix)
+    assert dataset.fingerprint() != first, "the data file counts, not only its codebook"
+
+
 def test_the_fingerprint_follows_the_content_and_not_the_date(tmp_path: Path, make: Make) -> None:
     path, bounds = tmp_path / "people.csv", tmp_path / "people.yaml"
     path.write_text(GOOD)
