@@ -17,7 +17,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.data.table import Table
+from dpbench.data.table import Column, Table
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.lookup import build, registry
@@ -57,7 +57,7 @@ def release(config: Mapping[str, Any]) -> Release:
         intercept=model.intercept,
         weights=weights,
         privacy=facts,
-        statement=_statement(facts, dataset, table),
+        statement=_statement(facts, dataset, table, rows.geometry.target_column),
         made_by=f"dpbench {__version__}, {registry().version_of(type(mechanism))}, OpenDP {version('opendp')}",
     )
 
@@ -93,7 +93,7 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
     return dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)), ledger
 
 
-def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
+def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table, target: Column | None) -> str:
     """Return what is promised, to whom, under which assumptions, and what is not."""
     epsilon, delta, rows = facts["epsilon"], facts["delta"], facts["rows"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
@@ -111,6 +111,11 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table) -> str:
         "looking at the same rows is a release that is not counted here.",
         "No error of this model was computed: a number computed from the private rows would have to be paid for.",
     ]
+    if target is not None and target.transform is not None:
+        name = target.transform.name
+        sentences.append(
+            f"The model was fitted to a transformed target ({name}), so a prediction is close to its median, not to its mean."
+        )
     warning = ["THE ROWS ARE SYNTHETIC: they belong to no person, and this file is a demonstration."] if dataset.synthetic else []
     return " ".join([*warning, *sentences])
 
