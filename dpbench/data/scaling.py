@@ -64,7 +64,7 @@ class Rows:
         return self.z[:, -1]
 
     def take(self, index: np.ndarray | slice, persons: int | None = None) -> "Rows":
-        """Return these rows only. Whoever takes all rows of some persons says how many persons they are."""
+        """Return these rows only. To take all rows of some persons, say how many persons they are."""
         return Rows(self.z[index], self.geometry, persons=persons)
 
     def chunks(self) -> Iterator["Rows"]:
