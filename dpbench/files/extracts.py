@@ -1,5 +1,6 @@
 """The rows of an IPUMS extract, fixed-width or CSV, in the layout that its codebook describes."""
 
+import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,30 @@ class Extract(File):
         return tuple(self.codebook.variables)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield Arrow record batches of texts, numbers with their decimal point."""
-        import pandas
+        """Yield Arrow record batches of texts."""
         import pyarrow
+
+        frames = self._frames(names)
+        while True:
+            try:
+                frame = next(frames, None)
+            except Refused:
+                raise
+            except Exception as error:  # noqa: BLE001  pandas, gzip and zlib raise many types, and their messages may quote a row
+                reason = "it is truncated" if isinstance(error, EOFError) else f"it is damaged ({type(error).__name__})"
+                raise Refused(f"The data file {self.data.name} of the extract {self.label} cannot be read: {reason}.") from None
+            if frame is None:
+                return
+            yield pyarrow.record_batch({name: pyarrow.array(self._texts(frame[name], name), pyarrow.string()) for name in names})
+
+    def _frames(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield chunks of rows as ipumspy reads them."""
+        import pandas
         from ipumspy import readers
 
-        frames = readers.read_microdata_chunked(
+        if self._fixed_width:
+            self._check_line()
+        yield from readers.read_microdata_chunked(
             self.codebook.layout,
             str(self.data),
             subset=list(names),
@@ -37,21 +56,28 @@ class Extract(File):
             dtype={name: pandas.StringDtype() for name in names},
             keep_default_na=False,
         )
-        while True:
-            try:
-                frame = next(frames, None)
-            except Exception as error:  # noqa: BLE001  pandas, gzip and zlib raise many types, and their messages may quote a row
-                reason = "it is truncated" if isinstance(error, EOFError) else f"it is damaged ({type(error).__name__})"
-                raise Refused(f"The data file {self.data.name} of the extract {self.label} cannot be read: {reason}.") from None
-            if frame is None:
-                return
-            yield pyarrow.record_batch({name: pyarrow.array(self._texts(frame[name], name), pyarrow.string()) for name in names})
+
+    @property
+    def _fixed_width(self) -> bool:
+        return ".dat" in self.data.suffixes
+
+    def _check_line(self) -> None:
+        """Refuse the data of another codebook, whose lines would be cut in the wrong places."""
+        opened: Any = gzip.open if self.data.suffix == ".gz" else open
+        with opened(self.data, "rt", encoding="latin-1") as lines:
+            length = len(lines.readline().rstrip("\r\n"))
+        described = max(field.end for field in self.codebook.layout.data_description)
+        if length != described:
+            raise Refused(
+                f"The lines of {self.data.name} must have the {described} characters that {self.label} describes. Got {length}: "
+                "is it the data file of this codebook?"
+            )
 
     def _texts(self, column: Any, name: str) -> Any:
         """Return a column without the zeros that fill fixed-width numbers, and with the decimal points that they leave out."""
         variable = self.codebook.variables[name]
         texts = column.str.strip()
-        if variable.text or ".dat" not in self.data.suffixes:
+        if variable.text or not self._fixed_width:
             return texts
         whole = texts.str.fullmatch(r"-?\d+", na=False)  # the rest stays as it is: a blank, or a text that is refused by its row
         if variable.decimals:

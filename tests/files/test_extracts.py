@@ -42,3 +42,13 @@ def test_a_text_among_numbers_is_refused_by_its_row_without_a_value(cps: Any) ->
     ) as refusal:
         Extract(cps.write(rows)).read({"WAGE": NUMBER})
     assert "Zq7" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("suffix", [".dat", ".dat.gz"])
+def test_data_of_another_codebook_is_refused(suffix: str, cps: Any) -> None:
+    """Otherwise numbers would be cut from the wrong places of each line."""
+    path = cps.write(cps.rows(3), suffix=suffix)
+    cps.change("AGE", width=3)
+    path.write_text(cps.codebook("usa"))
+    with pytest.raises(Refused, match=r"must have the 43 characters that usa\.xml describes\. Got 42: is it the data file"):
+        Extract(path).read({"AGE": NUMBER})
