@@ -26,10 +26,12 @@ def test_every_value_is_read_as_it_was_written(suffix: str, cps: Any, monkeypatc
     np.testing.assert_array_equal(values["INCTOT"], [np.nan if row["INCTOT"] == "" else row["INCTOT"] for row in rows])
     assert values["REGION"][:3].tolist() == [row["REGION"] for row in rows[:3]]
     np.testing.assert_array_equal(values["HWT"], [1234.56] * 30)
+    (first, *_) = extract.batches(["REGION"])
+    assert first.column("REGION").to_pylist() == [row["REGION"] for row in rows[:7]], "NA is a text, not a blank"
 
 
-@pytest.mark.parametrize(("digits", "number"), [(-5, -0.05), (7, 0.07), (-12345, -123.45), (0, 0)])
-def test_implied_decimals_hold_for_short_and_negative_numbers(digits: int, number: float, cps: Any) -> None:
+@pytest.mark.parametrize(("digits", "number"), [(-5, -0.05), ("-5", -0.05), ("7", 0.07), (-12345, -123.45), (0, 0)])
+def test_implied_decimals_hold_for_short_and_negative_numbers(digits: int | str, number: float, cps: Any) -> None:
     cps.change("WAGE", width=6, values=(digits,))
     assert Extract(cps.write(cps.rows(2))).read({"WAGE": NUMBER})["WAGE"].tolist() == [number] * 2
 
