@@ -48,13 +48,14 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
     from dpbench.files.bounds_draft import draft_bounds
     from dpbench.files.codebook import codebook_of, read_codebook
     from dpbench.files.codebook_draft import draft_from_codebook
+    from dpbench.files.dialects import Dialect
     from dpbench.files.table_files import open_table
 
     codebook = codebook_of(path)
     if codebook:
         text = draft_from_codebook(read_codebook(codebook))
     else:
-        text = draft_bounds(open_table(path, delimiter), delimiter, nulls or None)
+        text = draft_bounds(open_table(path, Dialect(delimiter, nulls=nulls), "--"))
     if out is not None:
         try:
             with Path(out).open("x", encoding="utf-8") as file:

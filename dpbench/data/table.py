@@ -1,13 +1,14 @@
 """A table: the private columns, and the public bounds that are declared for them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import numpy as np
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.data.column_format import ColumnFormat
 from dpbench.data.persons import Persons
 from dpbench.data.transforms import Transform
 from dpbench.records.leaks import ROWS_DROPPED, Leak
@@ -101,6 +102,8 @@ class Table:
     leaks: tuple[Leak, ...] = ()
     dropped: int = 0
     """The number of rows that were left out because a value was missing."""
+    formats: Mapping[str, ColumnFormat] = field(default_factory=dict)
+    """How the cells of attributes are read, where the columns do not say it: a released model reads its rows so."""
     declared_n: bool = False
     """Whether n was declared although rows were left out, and a row of the source is at most one row here: then n is public."""
     persons: Persons | None = None

@@ -3,14 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.files.table_files import File
-from dpbench.files.values import NULLS, ColumnChunk
+from dpbench.files.values import ColumnChunk
 
 MAX_DRAFTED_LEVELS = 50
 """A column with more different texts than this is not drafted as categorical: it may hold names or number plates."""
@@ -61,22 +61,23 @@ class ColumnProfile:
         return not self.numeric and len(self.texts) <= MAX_DRAFTED_LEVELS
 
 
-def profile_columns(file: File, names: Sequence[str], nulls: Iterable[str] = NULLS) -> dict[str, ColumnProfile]:
+def profile_columns(file: File, names: Sequence[str]) -> dict[str, ColumnProfile]:
     """Read the ranges and levels of columns, in one pass over the rows."""
     profiles = {name: ColumnProfile() for name in names}
-    for batch in file.batches(names):
+    for chunks in file.chunks(names):
         for name, profile in profiles.items():
-            profile.add(ColumnChunk(file.label, name, 0, batch.column(name), nulls))
+            profile.add(chunks[name])
     return profiles
 
 
-def draft_bounds(file: File, delimiter: str = ",", nulls: Sequence[str] | None = None) -> str:
+def draft_bounds(file: File) -> str:
     """Return the text of a bounds file, to be edited: ranges are rounded outwards, levels are those that occur."""
-    profiles = profile_columns(file, file.names, NULLS if nulls is None else nulls)
+    profiles = profile_columns(file, file.names)
+    delimiter, nulls = file.dialect.delimiter, file.dialect.nulls
     numeric = [name for name, profile in profiles.items() if profile.numeric and profile.low < profile.high]
     lines = [f"target: {_yaml(numeric[-1])}  # a guess: the last numeric column" if numeric else "target:"]
     lines += [f"delimiter: {json.dumps(delimiter)}"] if delimiter != "," else []
-    lines += [f"nulls: {_yaml_list(nulls)}"] if nulls is not None else []
+    lines += [f"nulls: {_yaml_list(nulls)}"] if nulls else []
     lines += ["columns:", *(f"  {_yaml(name)}: {_draft_column(profile)}" for name, profile in profiles.items())]
     return HEADER + "\n".join(lines) + "\n"
 

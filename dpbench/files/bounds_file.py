@@ -1,36 +1,43 @@
 """The bounds file: what the user declares as public about the columns of a table, read and checked.
 
 It is YAML: ``columns`` gives each column's bounds as ``[low, high]`` or ``{low: …, high: …, unit: …, kind: integer}``, its
-``{levels: […]}``, or ``ignore``. ``transform: log`` (or ``log1p``) or ``quantiles: […]`` next to bounds transforms the values.
-``nulls: […]`` next to bounds or levels lists the codes that mean a missing value in this column only, and ``{low: , high: }``
-leaves bounds open, for the user to fill in. The other keys are ``target``, ``threshold``, ``sensitive``, ``delimiter`` and
-``nulls``.
+``{levels: […]}``, or ``ignore``. A column may also have ``nulls`` (its codes for a missing value), ``missing`` (the number or
+level that stands for a missing value), ``transform: log`` (or ``log1p``) or ``quantiles: […]``, and, if it holds dates, ``part``
+and ``format``. ``{low: , high: }`` leaves bounds open, for the user to fill in. The other keys are ``target``, ``threshold``,
+``sensitive``, and the settings of the file's dialect.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self, get_args
 
 from dpbench.base.errors import Refused, check_known, refuse_on
+from dpbench.data.column_format import ColumnFormat
 from dpbench.data.table import Column
 from dpbench.data.transforms import LOWEST, Transform
-from dpbench.files.values import ColumnFormat
+from dpbench.files.cells import level_positions, spelling
+from dpbench.files.dates import check_part
+from dpbench.files.dialects import Dialect
+from dpbench.files.user_files import regular_file
 
 DeclaredKind = Literal["continuous", "integer"]
 
-FILE_KEYS = ("columns", "target", "threshold", "sensitive", "delimiter", "nulls", "from_data")
+DIALECT_KEYS = ("delimiter", "encoding", "header", "decimal", "thousands", "nulls")
+FILE_KEYS = ("columns", "target", "threshold", "sensitive", *DIALECT_KEYS, "from_data")
 NO_WEIGHTS = (
     "Survey weights are not supported: every row counts once. With weights, one row could change a result as much as many rows, "
     "and no bound here covers that. Leave them out to fit the rows as they are; the results are then about these rows alone."
 )
 """Why weights are refused instead of ignored."""
-COLUMN_KEYS = ("low", "high", "unit", "kind", "levels", "nulls", "transform", "quantiles")
+UNKNOWN_LEVEL = "unknown"
+"""The level that missing values get with ``dataset.missing=level``."""
+LEVEL_KEYS = ("levels", "nulls", "missing")
+COLUMN_KEYS = ("low", "high", "unit", "kind", "transform", "quantiles", "part", "format", *LEVEL_KEYS)
 
 
 @dataclass(frozen=True)
 class ColumnDeclaration:
-    """What is declared of one column: a range or levels, and its codes for a missing value."""
+    """What is declared of one column: a range or levels, and how its cells are read."""
 
     low: float = 0.0
     high: float = 1.0
@@ -38,12 +45,22 @@ class ColumnDeclaration:
     kind: DeclaredKind = "continuous"
     levels: tuple[str, ...] = ()
     nulls: tuple[str, ...] = ()
+    missing: str = ""
+    part: str = ""
+    date_format: str = ""
     transform: Transform | None = None
 
     @property
     def format(self) -> ColumnFormat:
         """How the column's values are read."""
-        return ColumnFormat(self.levels, whole=self.kind == "integer", nulls=self.nulls)
+        whole = self.kind == "integer"
+        return ColumnFormat(self.levels, False, whole, self.nulls, self.missing, self.part, self.date_format)
+
+    def with_unknown(self) -> Self:
+        """Return the declaration with a further level for missing values, if it has levels and nothing stands for them yet."""
+        if not self.levels or self.missing:
+            return self
+        return replace(self, levels=(*self.levels, UNKNOWN_LEVEL), missing=UNKNOWN_LEVEL)
 
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the design's columns: one for a range, or one per level of a categorical attribute."""
@@ -61,8 +78,8 @@ class Bounds:
     target: str = ""
     threshold: float | None = None
     sensitive: tuple[str, ...] = ()
-    delimiter: str | None = None
-    nulls: tuple[str, ...] | None = None
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    """The settings of the file's dialect that are declared."""
     open: frozenset[str] = frozenset()
     """The columns whose bounds the user still has to fill in."""
     from_data: bool = False
@@ -81,12 +98,10 @@ def read_bounds(path: str) -> Bounds:
     """Read a bounds file, or refuse it in one sentence."""
     import yaml
 
-    with (
-        refuse_on(OSError, f"There is no bounds file {path!r}. `python -m dpbench data describe` drafts one."),
-        refuse_on((yaml.YAMLError, UnicodeDecodeError), f"The bounds file {path!r} must be YAML. Got something else."),
-    ):
+    file = regular_file(path, "bounds file", "`python -m dpbench data describe` drafts one.")
+    with refuse_on((OSError, yaml.YAMLError, UnicodeDecodeError), f"The bounds file {path!r} must be YAML. Got something else."):
         # texts only: to YAML `no` is false, 1e5 a text and 012 ten, and a level may be any of them
-        content = yaml.load(Path(path).expanduser().read_text(encoding="utf-8"), yaml.BaseLoader)
+        content = yaml.load(file.read_text(encoding="utf-8-sig"), yaml.BaseLoader)
     if not isinstance(content, Mapping) or not isinstance(content.get("columns"), Mapping):
         raise Refused(f"The bounds file {path!r} must have a key 'columns' that holds a mapping.")
     if "weights" in content:
@@ -97,8 +112,7 @@ def read_bounds(path: str) -> Bounds:
         target=_text(content.get("target", "")),
         threshold=_parse_number(content["threshold"], "threshold", path) if content.get("threshold") else None,
         sensitive=_parse_list(content.get("sensitive") or (), "sensitive", path),
-        delimiter=_text(content["delimiter"]) if content.get("delimiter") else None,
-        nulls=_parse_list(content["nulls"], "nulls", path) if "nulls" in content else None,
+        dialect=_parse_dialect(content, path),
         from_data=content.get("from_data", "false") != "false",
     )
 
@@ -106,7 +120,7 @@ def read_bounds(path: str) -> Bounds:
 def parse_levels(name: str, value: Any, owner: str) -> tuple[str, ...]:
     """Return the declared levels of a column as texts: at least two, all different."""
     levels = _parse_list(value, f"levels of {name!r}", owner)
-    if len(set(levels)) < max(len(levels), 2):
+    if len(set(map(spelling, levels))) < max(len(levels), 2):
         raise Refused(f"The levels of {name!r} in {owner} must be at least two different texts. Got {list(levels)} instead.")
     return levels
 
@@ -116,11 +130,17 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     if isinstance(value, Mapping):
         fields, value = value, (value.get("low"), value.get("high"))
     check_known(f"key of the column {name!r} in {owner}", fields, COLUMN_KEYS)
-    nulls = _parse_list(fields.get("nulls") or (), f"nulls of {name!r}", owner)
+    nulls = parse_codes(fields.get("nulls", ()), f"nulls of {name!r}", owner)
+    missing = spelling(fields.get("missing", ""))
     if "levels" in fields:
-        if set(fields) - {"levels", "nulls"}:
-            raise Refused(f"The column {name!r} in {owner} has levels, so it can have no other key than nulls.")
-        return ColumnDeclaration(levels=parse_levels(name, fields["levels"], owner), nulls=nulls)
+        if others := sorted(set(fields) - set(LEVEL_KEYS)):
+            raise Refused(
+                f"The column {name!r} in {owner} has levels, so it can only have nulls and missing. Got {others[0]!r} too."
+            )
+        levels = parse_levels(name, fields["levels"], owner)
+        if missing and missing not in level_positions(levels, repr(name)):
+            raise Refused(f"The key 'missing' of {name!r} in {owner} must be one of its levels. Got {missing!r} instead.")
+        return ColumnDeclaration(levels=levels, nulls=nulls, missing=missing)
     kind = fields.get("kind", "continuous")
     if kind not in get_args(DeclaredKind):
         raise Refused(f"The kind of {name!r} in {owner} must be continuous or integer. Got {kind!r} instead.")
@@ -129,7 +149,31 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     low, high = (_parse_number(number, f"bounds of {name!r}", owner) for number in value)
     transform = _parse_transform(name, fields, (low, high), owner)
     Column(name, low, high, kind=kind, transform=transform)  # refuses reversed bounds, and what the transform is not defined for
-    return ColumnDeclaration(low, high, _text(fields.get("unit", "")), kind, nulls=nulls, transform=transform)
+    if missing and not low <= _parse_number(missing, f"key 'missing' of {name!r}", owner) <= high:
+        raise Refused(f"The key 'missing' of {name!r} in {owner} must lie within its bounds. Got {missing} instead.")
+    if part := _text(fields.get("part", "")):
+        check_part(part, f"{name!r} in {owner}")
+    elif "format" in fields:
+        raise Refused(f"The column {name!r} in {owner} has a format, which is for dates: it needs a part, such as year.")
+    unit, date_format = _text(fields.get("unit", "")), _text(fields.get("format", ""))
+    return ColumnDeclaration(low, high, unit, kind, (), nulls, missing, part, date_format, transform)
+
+
+def _parse_dialect(content: Mapping[str, Any], path: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {key: _text(content[key]) for key in DIALECT_KEYS if key in content}
+    if "nulls" in content:
+        settings["nulls"] = parse_codes(content["nulls"], "nulls", path)
+    if "header" in content:
+        if content["header"] not in ("true", "false"):
+            raise Refused(f"The key 'header' of {path} must be true or false. Got {content['header']!r} instead.")
+        settings["header"] = content["header"] == "true"
+    Dialect.of(settings)  # refuses wrong settings
+    return settings
+
+
+def parse_codes(value: Any, what: str, owner: str) -> tuple[str, ...]:
+    """Return codes for a missing value as texts; a single code needs no list."""
+    return _parse_list(value if isinstance(value, (list, tuple)) else [value], what, owner)
 
 
 def _is_open(value: Any) -> bool:
@@ -165,6 +209,4 @@ def _parse_list(value: Any, what: str, owner: str) -> tuple[str, ...]:
 
 def _text(value: Any) -> str:
     """Return a value as a bounds file would spell it: the command line parses true, 1 and 1.0 as more than texts."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+    return value if isinstance(value, str) else spelling(value)

@@ -12,17 +12,25 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dpbench.base.errors import Refused, refuse_on
+from dpbench.base.errors import Refused
+from dpbench.files.dialects import Dialect
 from dpbench.files.digest_key import keyed_digest
+from dpbench.files.python_cells import arrow_column
+from dpbench.files.table_files import File, open_table
 
 PREFIX = "frame:"
+LABEL = "DataFrame"
+"""What messages call a table that was passed from Python: its file has a digest as its name."""
 FOLDER_VARIABLE = "DPBENCH_FRAMES"
 """The environment variable that tells worker processes where the files lie."""
 
 
 def is_frame(value: Any) -> bool:
     """Return whether a value is a table in memory (pandas, Polars or Arrow), judged by its methods."""
-    return hasattr(value, "columns") and any(hasattr(value, name) for name in ("to_parquet", "write_parquet", "to_pylist"))
+    kind = type(value)  # asking a lazy table itself for its columns would compute them
+    return hasattr(kind, "columns") and any(
+        hasattr(kind, name) for name in ("to_parquet", "write_parquet", "to_pylist", "collect")
+    )
 
 
 def store_frame(frame: Any) -> str:
@@ -30,14 +38,7 @@ def store_frame(frame: Any) -> str:
     import pyarrow
     from pyarrow import parquet
 
-    sentence = "The table must have columns of numbers or texts only, each of one type. Got something else."
-    with refuse_on((pyarrow.ArrowException, TypeError, ValueError), sentence):
-        if isinstance(frame, pyarrow.Table):
-            table = frame
-        elif hasattr(frame, "to_arrow"):
-            table = frame.to_arrow()
-        else:
-            table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    table = _arrow_table(frame)
     table = table.replace_schema_metadata(None).combine_chunks()  # equal tables give equal bytes in Arrow's own format
     content = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(content, table.schema) as writer:
@@ -52,6 +53,32 @@ def store_frame(frame: Any) -> str:
     return PREFIX + name
 
 
+def _arrow_table(frame: Any) -> Any:
+    """Return an Arrow table. Columns of mixed values become texts, and those of lists and the like can only be ignored."""
+    import pyarrow
+
+    try:
+        frame = frame.collect() if hasattr(type(frame), "collect") else frame  # a lazy table of Polars
+        table = frame if isinstance(frame, pyarrow.Table) else frame.to_arrow() if hasattr(frame, "to_arrow") else None
+        if table is None:
+            names = [str(name) for name in frame.columns]
+            columns = [frame.iloc[:, position] for position in range(len(names))]
+            table = pyarrow.table([_arrow_series(column) for column in columns], names=names)
+    except Exception as error:  # noqa: BLE001  it may be any library's error, whose message may quote a cell
+        raise Refused(
+            f"The table must have columns of numbers, texts or dates. Converting it ended in {type(error).__name__}."
+        ) from None
+    if not len(table.column_names):
+        raise Refused("The table must have columns. Got a table without any.")
+    return table
+
+
+def _arrow_series(series: Any) -> Any:
+    import pyarrow
+
+    return arrow_column(series) if series.dtype == object else pyarrow.Array.from_pandas(series)
+
+
 def path_of(path: str) -> str:
     """Return the file behind a ``dataset.path`` that may stand for a stored table."""
     if not path.startswith(PREFIX):
@@ -60,6 +87,11 @@ def path_of(path: str) -> str:
     if not file.is_file():
         raise Refused(f"The table {path!r} was passed to another program: pass it again, as dataset.path of dpbench.sweep.")
     return str(file)
+
+
+def open_user_table(path: str, dialect: Dialect) -> File:
+    """Open the table behind a ``dataset.path``: a file, or a stored table."""
+    return open_table(path_of(path), dialect, label=LABEL if path.startswith(PREFIX) else "")
 
 
 def remove_frames() -> None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from dpbench.base.errors import Refused, refuse_on
+from dpbench.files.user_files import regular_file
 
 LAYOUT_VERSION = "1"
 """Increase this number when the layout of the cache folder changes."""
@@ -38,7 +39,7 @@ def sha256(path: Path) -> str:
 
 def user_file_checksum(path: str) -> str:
     """Return the checksum of a user's file, computed again only if its date or size has changed."""
-    file = Path(path).expanduser()
+    file = regular_file(path)
     with refuse_on(OSError, f"There is no file {path!r}."):
         status = file.stat()
         return _cached_checksum(file, status.st_mtime_ns, status.st_size)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dpbench.base.errors import Refused
 from dpbench.files.codebook import read_codebook
+from dpbench.files.dialects import USUAL_DIALECT, Dialect
 from dpbench.files.table_files import File
 
 CHUNK_ROWS = 100_000
@@ -15,10 +16,10 @@ CHUNK_ROWS = 100_000
 class Extract(File):
     """A table whose columns are the variables of a codebook; the data file lies in the folder of the codebook."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, dialect: Dialect = USUAL_DIALECT) -> None:
         self.codebook = read_codebook(path)
         self.data = self.codebook.data_file()
-        super().__init__(path.name)
+        super().__init__(path.name, dialect)
 
     def _names(self) -> tuple[str, ...]:
         return tuple(self.codebook.variables)

@@ -3,6 +3,7 @@
 Rows are numbered from 1, without the header.
 """
 
+import codecs
 import csv
 import io
 import re
@@ -15,19 +16,29 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dpbench.base.errors import Refused, check_known, refuse_on
+from dpbench.data.column_format import ColumnFormat
+from dpbench.files.cells import is_number
 from dpbench.files.codebook import codebook_of
-from dpbench.files.values import NULLS, ColumnChunk, ColumnFormat, is_number
+from dpbench.files.dialects import DELIMITERS, USUAL_DIALECT, Dialect
+from dpbench.files.user_files import regular_file
+from dpbench.files.values import ColumnChunk
 
-DELIMITERS = (",", ";", "\t", "|")
 BLOCK_BYTES = 8 << 20
 BATCH_ROWS = 1 << 17
+BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class File(ABC):
     """A table on disk: the names of its columns, and its rows in batches."""
 
-    def __init__(self, label: str) -> None:
+    unnamed: frozenset[str] = frozenset()
+    """Columns to which the header gives no name; they are called column_1, column_2, … by their position."""
+
+    def __init__(self, label: str, dialect: Dialect, option: str = "dataset.") -> None:
         self.label = label
+        self.dialect = dialect
+        self._option = option
+        """What precedes the names of the options that choose the dialect, in hints."""
         self.names = self._names()
         if repeated := sorted({name for name in self.names if self.names.count(name) > 1}):
             raise Refused(f"The column names of {label} must differ. Got {repeated[0]!r} more than once.")
@@ -46,66 +57,107 @@ class File(ABC):
         if names and not set(names) & set(self.names):
             raise Refused(
                 f"{self.label} has none of the columns {', '.join(map(repr, names))}. The first row must contain the column "
-                "names, separated by dataset.delimiter (default: comma)."
+                f"names, separated by {self._option}delimiter (default: comma)."
             )
         check_known(f"column of {self.label}", names, self.names)
 
-    def read(self, formats: Mapping[str, ColumnFormat], nulls: Iterable[str] = NULLS) -> dict[str, np.ndarray]:
-        """Read columns: as floats with NaN where a value is missing, or as texts."""
-        self.check_columns(formats)
-        parts: dict[str, list[np.ndarray]] = {name: [] for name in formats}
-        start = 0
-        for batch in self.batches(list(formats)):
-            for name, column_format in formats.items():
-                parts[name].append(
-                    ColumnChunk(self.label, name, start, batch.column(name), (*nulls, *column_format.nulls)).values(column_format)
-                )
+    def chunks(self, names: Sequence[str]) -> Iterator[dict[str, ColumnChunk]]:
+        """Yield these columns chunk by chunk."""
+        start, signs = 0, {name: set[str]() for name in names}
+        for batch in self.batches(names):
+            yield {name: ColumnChunk(self.label, name, start, batch.column(name), self.dialect, signs[name]) for name in names}
             start += batch.num_rows
         if not start:
             raise Refused(f"{self.label} has no row below its header.")
+
+    def read(self, formats: Mapping[str, ColumnFormat]) -> dict[str, np.ndarray]:
+        """Read columns: as floats with NaN where a value is missing, or as texts."""
+        self.check_columns(formats)
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in formats}
+        for chunks in self.chunks(list(formats)):
+            for name, column_format in formats.items():
+                parts[name].append(chunks[name].values(column_format))
         return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
-def open_table(path: str, delimiter: str = ",") -> File:
-    """Open the file at a path: Parquet or a codebook by its suffix, otherwise CSV, which may be compressed (.gz, .bz2, .zst)."""
+def open_table(path: str, dialect: Dialect = USUAL_DIALECT, option: str = "dataset.", label: str = "") -> File:
+    """Open the file at a path: Parquet, Excel or a codebook by its suffix, otherwise CSV, also compressed (.gz, .bz2, .zst)."""
+    file = regular_file(path)
     if codebook := codebook_of(path):
         from dpbench.files.extracts import Extract
 
-        return Extract(codebook)
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise Refused(f"There is no file {path!r}.")
-    if file.suffix in (".parquet", ".pq"):
-        return Parquet(file)
+        return Extract(codebook, dialect)
+    suffix = file.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return Parquet(file, label or file.name, dialect, option)
+    if suffix in (".xlsx", ".xlsm"):
+        from dpbench.files.excel_files import Excel
+
+        return Excel(file, file.name, dialect, option)
+    if suffix in (".xls", ".ods", ".feather", ".dta", ".sav", ".sas7bdat", ".json", ".h5"):
+        raise Refused(f"{file.name} must be a CSV, Parquet or .xlsx file. Got {suffix} instead: save it as one of these.")
+    return Csv(file.name, lambda: open_bytes(file), dialect, option)
+
+
+def open_bytes(file: Path) -> Any:
+    """Open a file that may be compressed."""
     import pyarrow
 
-    return Csv(file.name, lambda: pyarrow.input_stream(str(file), compression="detect"), delimiter)
+    return pyarrow.input_stream(str(file), compression="detect")
 
 
 class Csv(File):
-    """A file of text rows; the first row contains the names of the columns."""
+    """A file of text rows; the first row contains the names of the columns, unless the dialect says otherwise."""
 
-    def __init__(self, label: str, open_stream: Callable[[], BinaryIO], delimiter: str = ",") -> None:
-        if len(delimiter) != 1 or delimiter in '"\r\n':
-            raise Refused(f"The delimiter of {label} must be one character. Got {delimiter!r} instead.")
+    def __init__(
+        self, label: str, open_stream: Callable[[], BinaryIO], dialect: Dialect = USUAL_DIALECT, option: str = "dataset."
+    ) -> None:
         self._open_stream = open_stream
-        self._delimiter = delimiter
-        super().__init__(label)
+        super().__init__(label, dialect, option)
 
     def _names(self) -> tuple[str, ...]:
-        with self._readable(), self._open_stream() as stream:
-            # the decoder reads on behind the header; bytes that are wrong there are reported when their rows are read
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-            header = next(csv.reader(text, delimiter=self._delimiter), [])
-            "".join(header).encode()
+        delimiter = self.dialect.delimiter
+        with self._readable():
+            self._encoding = self._detected_encoding()
+            header, second = self._first_rows()
         if not header:
             raise Refused(f"{self.label} is empty.")
-        others = [delimiter for delimiter in DELIMITERS if delimiter != self._delimiter and delimiter in header[0]]
+        others = [other for other in DELIMITERS if other != delimiter and other in header[0]]
         if len(header) == 1 and others:
-            raise Refused(f"{self.label} has no {self._delimiter!r} in its first row, but {others[0]!r}: set dataset.delimiter.")
-        if any(is_number(name) or not name.strip() for name in header):
-            raise Refused(f"The first row of {self.label} must name every column. Got an empty name or a number instead.")
-        return tuple(name.strip() for name in header)
+            raise Refused(f"{self.label} has no {delimiter!r} in its first row, but {others[0]!r}: set {self._option}delimiter.")
+        if not self.dialect.header:
+            return self._named([""] * len(header))
+        if any(map(is_number, header)) or not any(name.strip() for name in header):
+            raise Refused(
+                f"The first row of {self.label} must name the columns. Got a number or empty names instead: "
+                f"{self._option}header=false is for files whose first row is a row."
+            )
+        # a delimiter at the end of every row makes a column without a name and without values
+        return self._named([*header, *("" for cell in second[len(header) :])] if not any(second[len(header) :]) else header)
+
+    def _named(self, header: Sequence[str]) -> tuple[str, ...]:
+        positions = [(name.strip(), f"column_{position}") for position, name in enumerate(header, 1)]
+        self.unnamed = frozenset(number for name, number in positions if not name and self.dialect.header)
+        return tuple(name or number for name, number in positions)
+
+    def _detected_encoding(self) -> str:
+        """Return the declared encoding, or UTF-16 if the file begins with its mark, which no UTF-8 text does."""
+        with self._open_stream() as stream:
+            marked = stream.read(2) in BYTE_ORDER_MARKS
+        default = codecs.lookup(self.dialect.encoding).name == "utf-8"
+        return "utf-16" if marked and default else "utf-8-sig" if default else self.dialect.encoding
+
+    def _first_rows(self) -> tuple[list[str], list[str]]:
+        """Return the header and the row below it."""
+        with self._open_stream() as stream:
+            # the decoder reads on behind the header; bytes that are wrong there are reported when their rows are read
+            errors = "surrogateescape" if self._encoding == "utf-8-sig" else "strict"
+            rows = csv.reader(
+                io.TextIOWrapper(stream, encoding=self._encoding, errors=errors, newline=""), delimiter=self.dialect.delimiter
+            )
+            header = next(rows, [])
+            "".join(header).encode()
+            return header, next(rows, [])
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         import pyarrow
@@ -118,8 +170,12 @@ class Csv(File):
             return "skip"
 
         types = {name: pyarrow.string() for name in names}
-        read = reader.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=list(self.names), skip_rows=1)
-        parse = reader.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip)
+        encoding = "utf8" if self._encoding == "utf-8-sig" else self._encoding
+        above = int(self.dialect.header)
+        read = reader.ReadOptions(
+            use_threads=False, block_size=BLOCK_BYTES, column_names=list(self.names), skip_rows=above, encoding=encoding
+        )
+        parse = reader.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=True, invalid_row_handler=skip)
         convert = reader.ConvertOptions(include_columns=list(names), column_types=types, strings_can_be_null=False)
         with self._readable(), self._open_stream() as stream:
             for batch in reader.open_csv(stream, read, parse, convert):
@@ -129,8 +185,8 @@ class Csv(File):
         if broken:
             row = broken[0]
             raise Refused(
-                f"Row {row.number - 1} of {self.label} must have {row.expected_columns} columns, as its header has. "
-                f"Got {row.actual_columns} instead."
+                f"Row {row.number - above} of {self.label} must have {row.expected_columns} columns, as its "
+                f"{'header' if above else 'first row'} has. Got {row.actual_columns} instead."
             )
 
     @contextmanager
@@ -138,16 +194,18 @@ class Csv(File):
         """Refuse a file that cannot be read. The readers' own messages may quote a row, so they are not passed on."""
         import pyarrow
 
+        text = "UTF-8" if self.dialect.encoding == "utf-8" else self.dialect.encoding
+        hint = f"{self._option}encoding=latin-1 reads files of older programs."
         try:
             yield
-        except UnicodeEncodeError:
-            raise Refused(f"{self.label} must be text in UTF-8. Its first row is not.") from None
+        except UnicodeError:
+            raise Refused(f"{self.label} must be text in {text}. Its first row is not: {hint}") from None
         except pyarrow.ArrowInvalid as error:
             if "Empty CSV" in str(error) or "Could not skip" in str(error):  # the file has a header only
                 return
             row = re.search(r"Row #(\d+)", str(error))
-            where = f"Row {int(row[1]) - 1} is not." if row else "Got something else."
-            raise Refused(f"{self.label} must be a table in UTF-8 text, one line per row. {where}") from None
+            where = f"Row {int(row[1]) - self.dialect.header} is not: {hint}" if row else "Got something else."
+            raise Refused(f"{self.label} must be a table in {text} text, one line per row. {where}") from None
         except (OSError, EOFError, csv.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise Refused(f"{self.label} cannot be read: {reason or 'it is truncated, or not what its name says'}.") from None
@@ -156,9 +214,9 @@ class Csv(File):
 class Parquet(File):
     """A file of typed columns; its texts are read like those of a CSV file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, label: str, dialect: Dialect, option: str) -> None:
         self._path = path
-        super().__init__(path.name)
+        super().__init__(label, dialect, option)
 
     def _names(self) -> tuple[str, ...]:
         with self._open() as file:

@@ -3,31 +3,18 @@
 Errors name the column and the row, never the value.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dpbench.base.errors import Refused, refuse_on
-
-NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
-"""Texts that stand for a missing value by default; the empty text always does."""
-
-
-@dataclass(frozen=True)
-class ColumnFormat:
-    """How a column is read: as numbers, as the positions of its declared levels, or as texts."""
-
-    levels: tuple[str, ...] = ()
-    text: bool = False
-    whole: bool = False
-    nulls: tuple[str, ...] = ()
-    """Further texts that stand for a missing value, in this column only."""
-
-
-NUMBER, TEXT = ColumnFormat(), ColumnFormat(text=True)
+from dpbench.data.column_format import ColumnFormat
+from dpbench.files.cells import level_positions, null_numbers, null_spellings, spelling
+from dpbench.files.dates import is_date_type, part_of, timestamps
+from dpbench.files.dialects import USUAL_DIALECT, Dialect
+from dpbench.files.number_texts import parse_numbers
 
 
 @dataclass(frozen=True)
@@ -38,92 +25,107 @@ class ColumnChunk:
     name: str
     start: int
     array: Any
-    nulls: Iterable[str] = NULLS
+    dialect: Dialect = USUAL_DIALECT
+    signs: set[str] = field(default_factory=set)
+    """The currency and percent signs of the column so far, which must be the same in all its rows."""
 
     def values(self, column_format: ColumnFormat) -> np.ndarray:
-        """Return the values in a format."""
+        """Return the values in a format: texts, or floats with NaN where a value is missing and nothing stands for it."""
+        nulls = column_format.nulls
+        fill: float | None
         if column_format.text:
-            return np.asarray(self.texts().to_numpy(zero_copy_only=False))
-        return self.level_positions(column_format.levels) if column_format.levels else self.numbers(column_format.whole)
+            return np.asarray(self.texts(nulls).to_numpy(zero_copy_only=False))
+        if column_format.levels:
+            values = self.level_positions(column_format.levels, nulls)
+            fill = level_positions(column_format.levels, f"the column {self.name!r}").get(spelling(column_format.missing))
+        else:
+            part = column_format.part
+            values = self.date_part(part, column_format.date_format, nulls) if part else self.numbers(column_format.whole, nulls)
+            fill = float(column_format.missing) if column_format.missing else None
+        return values if fill is None else np.where(np.isnan(values), fill, values)
 
-    def numbers(self, whole: bool = False) -> np.ndarray:
+    def numbers(self, whole: bool = False, nulls: Sequence[str] = ()) -> np.ndarray:
         """Return floats, with NaN where a value is missing."""
         import pyarrow
         from pyarrow import compute, types
 
-        array = self.array.dictionary_decode() if types.is_dictionary(self.array.type) else self.array
+        array = self._plain_array()
         kind = array.type
         if types.is_boolean(kind):
             array = array.cast(pyarrow.uint8())
         elif types.is_string(kind) or types.is_large_string(kind):
-            array = self.texts()
-            try:
-                array = array.cast(pyarrow.float64())
-            except pyarrow.ArrowInvalid:  # its message quotes the value
-                raise self._refusal("must hold numbers", "holds something else", _first_unreadable(array)) from None
+            texts = self.texts(nulls)
+            array, signs = parse_numbers(texts, self.dialect.number_style)
+            unreadable = np.asarray(compute.and_(array.is_null(), texts.is_valid()))
+            self._check("must hold numbers", "holds something else", unreadable)
+            self.signs.update(signs)
+            if len(self.signs) > 1:
+                raise Refused(
+                    f"The column {self.name!r} of {self.label} must have one currency or percent sign, or none, in all rows."
+                )
         elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)):
             raise Refused(f"The column {self.name!r} of {self.label} must hold numbers. Got the type {kind} instead.")
-        values = np.asarray(compute.cast(array, pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
+        values = np.array(compute.cast(array, pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
+        if codes := null_numbers((*self.dialect.nulls, *nulls)):
+            values[np.isin(values, codes)] = np.nan
         self._check("must hold finite numbers", "holds an infinite one", np.isinf(values))
         fractions = whole & ~np.isnan(values) & (values != np.round(values))
         self._check("is declared to hold whole numbers", "holds a fraction", fractions)
         return values
 
-    def level_positions(self, levels: Sequence[str]) -> np.ndarray:
+    def date_part(self, part: str, date_format: str, nulls: Sequence[str] = ()) -> np.ndarray:
+        """Return a part of dates as floats, with NaN where a value is missing."""
+        from pyarrow import compute
+
+        dates = self._plain_array() if is_date_type(self._plain_array().type) else self.texts(nulls)
+        moments = timestamps(dates, date_format)
+        rule = f"must hold dates as in {date_format!r}" if date_format else "must hold dates as in 2026-12-31"
+        self._check(rule, "holds something else", np.asarray(compute.and_(moments.is_null(), dates.is_valid())))
+        return np.array(part_of(moments, part).to_numpy(zero_copy_only=False), dtype=float)
+
+    def level_positions(self, levels: Sequence[str], nulls: Sequence[str] = ()) -> np.ndarray:
         """Return the position of each value's level, with NaN where a value is missing; other values are refused."""
         import pyarrow
-        from pyarrow import compute, types
 
-        if all(map(is_number, levels)) and not types.is_boolean(self.array.type):
-            array: Any = pyarrow.array(self.numbers() + 0.0, from_pandas=True)  # + 0.0, here and below, turns -0.0 into 0.0
-            names: list[Any] = [float(level) + 0.0 for level in levels]
-        else:
-            array, names = self.texts(), list(levels)
-            if {name.lower() for name in names} <= {"true", "false"}:
-                array, names = compute.utf8_lower(array), [name.lower() for name in names]
-        matches = compute.fill_null(compute.index_in(array, value_set=pyarrow.array(names, array.type)), -1)
-        positions = np.where(np.asarray(array.is_null()), np.nan, np.asarray(matches).astype(float))
-        self._check(f"must hold one of its levels {', '.join(map(repr, levels))}", "holds something else", positions < 0)
-        return positions
+        missing = null_spellings((*self.dialect.nulls, *nulls))
+        positions = level_positions(levels, f"the column {self.name!r}")
 
-    def texts(self) -> Any:
+        def position(value: Any) -> float:
+            name = "" if value is None else spelling(value)
+            return positions.get(name, np.nan if name in missing else -1.0)
+
+        array = self._plain_array()
+        with refuse_on(pyarrow.ArrowNotImplementedError, self._wrong_type(array.type)):
+            encoded = array.dictionary_encode()
+        different = np.array([position(value) for value in encoded.dictionary.to_pylist()] + [np.nan])
+        indices = np.asarray(encoded.indices.fill_null(len(different) - 1))
+        values: np.ndarray = different[indices]
+        self._check(f"must hold one of its levels {', '.join(map(repr, levels))}", "holds something else", values < 0)
+        return values
+
+    def texts(self, nulls: Sequence[str] = ()) -> Any:
         """Return texts without surrounding blanks, null where a value is missing."""
         import pyarrow
         from pyarrow import compute
 
-        sentence = f"The column {self.name!r} of {self.label} must hold numbers or texts. Got the type {self.array.type} instead."
-        with refuse_on((pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError), sentence):
-            array = compute.utf8_trim_whitespace(self.array.cast(pyarrow.large_string()))
-        missing = compute.is_in(array, value_set=pyarrow.array(sorted({"", *self.nulls}), array.type))
+        array = self._plain_array()
+        with refuse_on((pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError), self._wrong_type(array.type)):
+            array = compute.utf8_trim_whitespace(array.cast(pyarrow.large_string()))
+        codes = (*self.dialect.nulls, *nulls)
+        missing = compute.is_in(array, value_set=pyarrow.array(sorted({*null_spellings(codes), *codes}), array.type))
         return compute.if_else(missing, pyarrow.scalar(None, array.type), array)
+
+    def _plain_array(self) -> Any:
+        """Return the Arrow array without an encoding by a dictionary."""
+        from pyarrow import types
+
+        return self.array.dictionary_decode() if types.is_dictionary(self.array.type) else self.array
+
+    def _wrong_type(self, kind: Any) -> str:
+        return f"The column {self.name!r} of {self.label} must hold numbers or texts. Got the type {kind} instead."
 
     def _check(self, rule: str, violation: str, wrong: np.ndarray) -> None:
         """Refuse the first wrong value."""
         if wrong.any():
-            raise self._refusal(rule, violation, int(wrong.argmax()))
-
-    def _refusal(self, rule: str, violation: str, row: int) -> Refused:
-        return Refused(f"The column {self.name!r} of {self.label} {rule}. Row {self.start + row + 1} {violation}.")
-
-
-def is_number(text: str) -> bool:
-    """Return whether a text can be read as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _first_unreadable(texts: Any) -> int:
-    """Return the position of the first text that is not a number, by bisection."""
-    import pyarrow
-
-    def occurs_until(position: int) -> bool:
-        try:
-            texts[: position + 1].cast(pyarrow.float64())
-        except pyarrow.ArrowInvalid:
-            return True
-        return False
-
-    return bisect_left(range(len(texts)), True, key=occurs_until)
+            row = self.start + int(wrong.argmax()) + 1
+            raise Refused(f"The column {self.name!r} of {self.label} {rule}. Row {row} {violation}.")

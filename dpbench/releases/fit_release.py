@@ -49,6 +49,7 @@ def release(config: Mapping[str, Any]) -> Release:
         mechanism={"name": mechanism.name, **mechanism.options()},
         dataset={"name": dataset.name, "synthetic": dataset.synthetic, "licence": dataset.licence, "citation": dataset.citation},
         columns=table.columns,
+        formats={name: form for name, form in table.formats.items() if name in table.attributes},
         target=table.target,
         kind=model.target,
         scaling=dataset.scaling,

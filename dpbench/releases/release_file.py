@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.contracts.model import Problem
+from dpbench.data.column_format import NUMBER, ColumnFormat
 from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
 from dpbench.data.transforms import Transform
+from dpbench.files.python_cells import read_cells
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
@@ -48,6 +50,8 @@ class Release:
     statement: str
     """The guarantee in plain language."""
     made_by: str = ""
+    formats: Mapping[str, ColumnFormat] = field(default_factory=dict)
+    """How the cells of attributes are read, as they were for the fit."""
 
     def predict(self, data: Any, *, clip: bool = True) -> np.ndarray:
         """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
@@ -68,24 +72,27 @@ class Release:
         return np.clip(values, self.target.low, self.target.high) if clip else values
 
     def _features(self, data: Any) -> np.ndarray:
-        """Return one column per feature; missing columns ``attribute=level`` come from the texts of their attribute."""
+        """Return one column per feature; missing columns ``attribute=level`` come from the cells of their attribute."""
         names = [column.name for column in self.columns]
-        values = {name: np.atleast_1d(np.asarray(data[name])) for name in names if name in data}
+        values = {name: self._cells(data, name, self.formats.get(name, NUMBER)) for name in names if name in data}
         one_hot = {column.name: column.group for column in self.columns if column.name.startswith(f"{column.group}=")}
         for group in dict.fromkeys(group for name, group in one_hot.items() if name not in data and group in data):
             levels = {name: name.removeprefix(f"{group}=") for name in one_hot if one_hot[name] == group}
-            texts = np.atleast_1d(np.asarray(data[group])).astype(str)
-            if others := int((~np.isin(texts, list(levels.values()))).sum()):
-                raise Refused(f"The column {group!r} must hold one of {', '.join(levels.values())}. Got {others} other values.")
-            values = {name: np.asarray(texts == level, dtype=float) for name, level in levels.items()} | values
+            column_format = self.formats.get(str(group), ColumnFormat(tuple(levels.values())))
+            positions = self._cells(data, str(group), column_format)
+            values = {f"{group}={level}": positions == at for at, level in enumerate(column_format.levels)} | values
         if missing := [name for name in names if name not in values]:
             raise Refused(f"A prediction needs the columns {', '.join(names)}. Missing: {', '.join(missing)}.")
-        for name in names:
-            if values[name].dtype.kind not in "fiub" or values[name].ndim != 1:
-                raise Refused(f"The column {name!r} must be a list of numbers. Got the type {values[name].dtype} instead.")
         if len({len(value) for value in values.values()}) > 1:
             raise Refused("The columns of a prediction must have the same length.")
         return np.column_stack([values[name] for name in names]).astype(float)
+
+    def _cells(self, data: Any, name: str, column_format: ColumnFormat) -> np.ndarray:
+        """Return the numbers or level positions that the cells of a column mean, as they did in the fit."""
+        values = read_cells(data[name], name, column_format)
+        if missing := int(np.isnan(values).sum()):
+            raise Refused(f"The column {name!r} of the data must have no missing values. Got {missing} of them.")
+        return values
 
     def _scaled(self, features: np.ndarray) -> Rows:
         """Scale the rows as for the fit. Two made-up rows follow them, because a table has at least two."""
@@ -123,6 +130,8 @@ def load_release(path: str | os.PathLike[str]) -> Release:
     try:
         content["columns"] = tuple(map(_column, content["columns"]))
         content["target"] = _column(content["target"])
+        formats = content.get("formats", {})
+        content["formats"] = {name: ColumnFormat(**_tuples(fields)) for name, fields in formats.items()}
         return Release(**content)
     except (KeyError, TypeError) as error:
         raise Refused(f"The release {os.fspath(path)!r} is incomplete: {error}.") from None
@@ -131,5 +140,9 @@ def load_release(path: str | os.PathLike[str]) -> Release:
 def _column(content: Mapping[str, Any]) -> Column:
     """Return a column as the file describes it."""
     transform = content.get("transform")
-    known = None if transform is None else Transform(transform["name"], tuple(transform["knots"]))
-    return Column(**{**content, "transform": known})
+    return Column(**{**content, "transform": None if transform is None else Transform(**_tuples(transform))})
+
+
+def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object with tuples again where JSON has lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}

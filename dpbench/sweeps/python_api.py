@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
+from dpbench.files.data_frames import is_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +33,7 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
     if options is not None and not isinstance(options, Mapping):
         raise Refused(f"The first argument of sweep must be a mapping from keys to values. Got {type(options).__name__} instead.")
     try:
-        overrides = [f"{key}={override_text(value)}" for key, value in {**(options or {}), **grid}.items()]
+        overrides = [f"{key}={override_text(_checked(key, value))}" for key, value in {**(options or {}), **grid}.items()]
         points = grid_points(overrides)
         planned, config = plan(points), points[0].config
         if not record:
@@ -39,6 +41,20 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
         return _as_frame(execute(planned, config, sweep=True, command=["-m", *overrides], overrides=overrides).cells)
     finally:
         remove_frames()
+
+
+def _checked(key: str, value: Any) -> Any:
+    """Return a value whose text is safe to write: rows passed in another shape than a table would be quoted by every message."""
+    if key == "dataset.nulls" and isinstance(value, list):
+        return tuple(value)  # a list of codes is one value, although other lists are swept
+    items = value if isinstance(value, list) else [value]
+    if key == "dataset.path" and not all(isinstance(item, (str, os.PathLike)) or is_frame(item) for item in items):
+        raise Refused(
+            "dataset.path must be a file's name or a table: pandas, Polars or Arrow. Got neither, such as an array or a dict."
+        )
+    if key == "dataset" and not all(isinstance(item, str) for item in items):
+        raise Refused("dataset must be the name of a dataset. Got something else: rows are a value of dataset.path.")
+    return value
 
 
 def _as_frame(cells: tuple[CellRecord, ...]) -> pandas.DataFrame:

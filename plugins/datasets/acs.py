@@ -16,11 +16,11 @@ from dpbench.base.errors import Refused
 from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
+from dpbench.data.column_format import NUMBER, TEXT
 from dpbench.data.table import Column, Table
 from dpbench.files.complete_rows import CompleteRows
 from dpbench.files.download_cache import cache_folder, verify_checksum
 from dpbench.files.table_files import Csv
-from dpbench.files.values import NUMBER, TEXT
 
 from ._download import download
 from ._standin import ATTRIBUTE_SUBSETS

@@ -12,16 +12,26 @@ from dpbench.base.errors import Refused, check_known
 from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
+from dpbench.data.column_format import TEXT, ColumnFormat
 from dpbench.data.table import Column, Table
 from dpbench.files.bounds_draft import MAX_DRAFTED_LEVELS, profile_columns
-from dpbench.files.bounds_file import NO_WEIGHTS, Bounds, ColumnDeclaration, parse_bounds, parse_levels, read_bounds
+from dpbench.files.bounds_file import (
+    DIALECT_KEYS,
+    NO_WEIGHTS,
+    Bounds,
+    ColumnDeclaration,
+    parse_bounds,
+    parse_codes,
+    parse_levels,
+    read_bounds,
+)
 from dpbench.files.codebook import source_files
 from dpbench.files.complete_rows import CompleteRows
-from dpbench.files.data_frames import path_of
+from dpbench.files.data_frames import open_user_table, path_of
+from dpbench.files.dialects import Dialect
 from dpbench.files.download_cache import user_file_checksum
 from dpbench.files.person_column import CountedRows
-from dpbench.files.table_files import File, open_table
-from dpbench.files.values import NULLS, TEXT
+from dpbench.files.table_files import File
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 
 
@@ -52,19 +62,23 @@ class UserTable(Dataset):
     target: str = option("", help="the column to predict")
     bounds: dict[str, Any] | str | None = option(None, help="[low, high] or levels by column, a bounds file, or data (a leak)")
     levels: dict[str, Any] | None = option(None, help="the levels of categorical columns")
-    missing: Literal["refuse", "drop"] = option("refuse", help="what happens to a row with a missing value")
-    delimiter: str | None = option(None, help="what separates the columns of a CSV; null: a comma")
-    nulls: tuple[str, ...] | None = option(None, help="texts that mean a missing value; null: NA, NaN, null and the like")
+    missing: Literal["refuse", "drop", "level"] = option("refuse", help="a row with a missing value; or level: a level unknown")
+    nulls: tuple[str, ...] | None = option(None, help="codes for a missing value, next to NA, NaN, null and the like")
     person: str | None = option(None, help="the column that names each row's person, if a person may have several rows")
     rows_per_person: int | None = option(None, low=1, help="the rows of one person that count: later ones are left out")
+    delimiter: str | None = option(None, help="what separates the columns of a CSV, or tab; null: a comma")
+    encoding: str | None = option(None, help="the encoding of a CSV, such as latin-1; null: utf-8")
+    header: bool | None = option(None, help="whether the first row names the columns; null: true")
+    decimal: str | None = option(None, help="the decimal separator of numbers in texts; null: a point")
+    thousands: str | None = option(None, help="the thousands separator of numbers in texts: comma, point, space, apostrophe")
 
     def __post_init__(self) -> None:
         for name in ("bounds", "levels"):  # the command line turns column names such as 1 into numbers
             declared = getattr(self, name)
             if isinstance(declared, Mapping):
                 object.__setattr__(self, name, {str(key): value for key, value in declared.items()})
-        if isinstance(self.nulls, (list, tuple)):
-            object.__setattr__(self, "nulls", tuple(map(str, self.nulls)))
+        if self.nulls is not None:
+            object.__setattr__(self, "nulls", parse_codes(self.nulls, "nulls", "dataset=table"))
         super().__post_init__()
         if (self.person is None) != (self.rows_per_person is None):
             raise Refused(
@@ -83,13 +97,14 @@ class UserTable(Dataset):
         target = self.target or bounds.target
         if not target:
             raise Refused("The target of dataset=table must be the name of a column: dataset.target=income. Got nothing instead.")
-        nulls = self.nulls if self.nulls is not None else bounds.nulls if bounds.nulls is not None else NULLS
-        file = open_table(path_of(self._path()), self.delimiter or bounds.delimiter or ",")
-        if self.bounds == "data":
-            columns = self._columns_from_data(file, target, nulls)
-        else:
-            columns = self._declared_columns(file, bounds, target)
-        values, counted = self._read(file, columns, nulls)
+        options = {key: getattr(self, key) for key in DIALECT_KEYS if getattr(self, key) is not None}
+        file = open_user_table(self._path(), Dialect.of({**bounds.dialect, **options}))
+        from_data = self.bounds == "data"
+        columns = self._columns_from_data(file, target) if from_data else self._declared_columns(file, bounds, target)
+        if self.missing == "level":
+            columns = {name: column if name == target else column.with_unknown() for name, column in columns.items()}
+        formats = {name: column.format for name, column in columns.items()}
+        values, counted = self._read(file, formats)
         missing = {name: np.isnan(array) for name, array in values.items()}
         complete = self._complete_rows(file, values, missing, counted, generator)
         rows = dict(zip(columns, complete.values(file.label).T, strict=True))
@@ -106,9 +121,10 @@ class UserTable(Dataset):
             np.ascontiguousarray(rows[target]),
             sensitive=tuple(name for name in bounds.sensitive if name in features),
             threshold=bounds.threshold if bounds.threshold is not None else threshold,
-            leaks=(*((BOUNDS_FROM_DATA,) if self.bounds == "data" or bounds.from_data else ()), *complete.leaks),
+            leaks=(*((BOUNDS_FROM_DATA,) if from_data or bounds.from_data else ()), *complete.leaks),
             dropped=complete.dropped,
             declared_n=complete.sample_n is not None,
+            formats={name: replace(formats[name], nulls=(*file.dialect.nulls, *formats[name].nulls)) for name in features},
             persons=counted.persons.take(~np.any(list(missing.values()), axis=0)) if counted else None,
             beyond_limit=counted.beyond_limit if counted else 0,
         )
@@ -163,7 +179,8 @@ class UserTable(Dataset):
                 f"The bounds of {', '.join(map(repr, unfilled))} are open: fill in low and high from what is known without the "
                 "rows, or write ignore, or name the columns to use in dataset.attributes."
             )
-        undeclared = [name for name in file.names if name in used and name not in bounds.columns and name not in bounds.ignored]
+        declared = {*bounds.columns, *bounds.ignored, *file.unnamed}
+        undeclared = [name for name in file.names if name in used and name not in declared]
         if undeclared:
             raise Refused(
                 f"{file.label} has columns without bounds: {', '.join(map(repr, undeclared))}. Declare bounds or levels, or name "
@@ -171,13 +188,13 @@ class UserTable(Dataset):
             )
         return {name: bounds.columns[name] for name in file.names if name in used and name in bounds.columns}
 
-    def _columns_from_data(self, file: File, target: str, nulls: tuple[str, ...]) -> dict[str, ColumnDeclaration]:
+    def _columns_from_data(self, file: File, target: str) -> dict[str, ColumnDeclaration]:
         """Read ranges and levels from the rows, which is a leak."""
         used = self._used_columns(file, target)
         levels = self.levels or {}
         file.check_columns([*used, target, *levels])
         columns: dict[str, ColumnDeclaration] = {}
-        for name, profile in profile_columns(file, [name for name in file.names if name in used], nulls).items():
+        for name, profile in profile_columns(file, [name for name in file.names if name in used]).items():
             if profile.missing == profile.rows:
                 raise _all_missing(file, name)
             if profile.constant:
@@ -195,14 +212,11 @@ class UserTable(Dataset):
                 )
         return columns
 
-    def _read(
-        self, file: File, columns: Mapping[str, ColumnDeclaration], nulls: tuple[str, ...]
-    ) -> tuple[dict[str, np.ndarray], CountedRows | None]:
+    def _read(self, file: File, formats: Mapping[str, ColumnFormat]) -> tuple[dict[str, np.ndarray], CountedRows | None]:
         """Return the columns, without the rows of a person beyond those that count."""
-        formats = {name: column.format for name, column in columns.items()}
         if self.person is None or self.rows_per_person is None:
-            return file.read(formats, nulls), None
-        values = file.read({**formats, self.person: TEXT}, nulls)
+            return file.read(formats), None
+        values = file.read({**formats, self.person: TEXT})
         counted = CountedRows.of(file.label, self.person, values.pop(self.person), self.rows_per_person)
         return counted.take(values), counted
 
@@ -223,15 +237,14 @@ class UserTable(Dataset):
         for name, rows in missing.items():
             if rows.all():
                 raise _all_missing(file, name)
-        if self.missing == "refuse" and (incomplete := [name for name, rows in missing.items() if rows.any()]):
+        if self.missing != "drop" and (incomplete := [name for name, rows in missing.items() if rows.any()]):
             counts = ", ".join(f"{name!r} {int(missing[name].sum())}" for name in incomplete)
             first = incomplete[0]
             row = int(missing[first].argmax())
             number = 1 + (int(counted.index[row]) if counted else row)
             raise Refused(
-                f"{file.label} has missing values, the first in column {first!r}, row {number} (in "
-                f"all: {counts}). dataset.missing=drop leaves such rows out; dataset.nulls lists the texts that mean a missing "
-                "value."
+                f"{file.label} has missing values, the first in column {first!r}, row {number} (in all: {counts}). "
+                "dataset.missing=drop leaves such rows out; `missing: VALUE` among a column's bounds replaces them."
             )
         # n is public whatever is left out where persons are counted, and a sample is one of persons, which is drawn later
         declared = self.sample_n if self.missing == "drop" and counted is None else None

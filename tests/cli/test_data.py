@@ -146,9 +146,9 @@ def test_a_codebook_drafts_bounds_without_a_warning_and_open_ones_are_all_named(
     [
         (["describe", "no.xml"], "There is no file 'no.xml'."),
         (["describe", "no.csv"], "There is no file 'no.csv'."),
-        (["describe", "semi.csv"], "set dataset.delimiter"),
+        (["describe", "semi.csv"], "set --delimiter"),
         (["describe", "torn.csv.gz"], "torn.csv.gz cannot be read"),
-        (["describe", "rows.csv"], "must name every column"),
+        (["describe", "rows.csv"], "must name the columns"),
         (["describe", "good.csv", "--out", "no/where.yaml"], "cannot be written"),
         (["describe", "good.csv", "--delimiter", "ab"], "must be one character"),
         (["describe"], "Missing argument"),

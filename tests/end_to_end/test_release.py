@@ -212,7 +212,7 @@ def test_the_file_has_weights_public_facts_and_the_ledger_and_no_number_without_
     content = json.loads((people.folder / "model.json").read_text())
     assert set(content) == {
         "format", "model", "mechanism", "dataset", "columns", "target", "kind", "scaling", "radius", "threshold", "intercept",
-        "weights", "privacy", "statement", "made_by",
+        "weights", "privacy", "statement", "made_by", "formats",
     }  # fmt: skip
     privacy = content["privacy"]
     assert (privacy["epsilon"], privacy["delta"], privacy["neighbours"], privacy["rows"]) == (0.5, 0.0, "replace_one", 4000)

@@ -38,8 +38,7 @@ def test_every_setting_is_read_and_levels_stay_texts(tmp_path: Path) -> None:
         "income",
         1e5,
         ("sex",),
-        ";",
-        ("?", "no"),
+        {"delimiter": ";", "nulls": ("?", "no")},
         from_data=False,
     )
 
@@ -100,7 +99,7 @@ def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(lin
         ({"sex": {"levels": "fm"}}, "The levels of 'sex' in mine must be a list. Got 'fm' instead."),
         (
             {"sex": {"levels": ["f", "m"], "unit": "x"}},
-            "The column 'sex' in mine has levels, so it can have no other key than nulls.",
+            "The column 'sex' in mine has levels, so it can only have nulls and missing. Got 'unit' too.",
         ),
     ],
 )

@@ -11,8 +11,9 @@ import pytest
 from pyarrow import parquet
 
 from dpbench.base.errors import Refused
+from dpbench.data.column_format import NUMBER, TEXT
+from dpbench.files.dialects import Dialect
 from dpbench.files.table_files import Csv, Parquet, open_table
-from dpbench.files.values import NUMBER, TEXT
 
 SECRET = "Zq7Secret"
 PEOPLE = "age, sex ,income\n30,f,1.5\n41,m,\n,f,2\n"
@@ -30,7 +31,7 @@ def test_csv_compressed_csv_and_parquet_give_the_same_columns(tmp_path: Path) ->
     table = pyarrow.table({"age": [30, 41, None], "sex": ["f", "m", "f"], "income": [1.5, None, 2.0]})
     parquet.write_table(table, tmp_path / "d.parquet")
     for name, delimiter in (("a.csv", ","), ("b.csv.gz", ","), ("c.csv", ";"), ("d.parquet", ",")):
-        file = open_table(str(tmp_path / name), delimiter)
+        file = open_table(str(tmp_path / name), Dialect(delimiter))
         assert isinstance(file, Parquet if name.endswith("parquet") else Csv)
         assert (file.label, file.names) == (name, ("age", "sex", "income"))
         columns = file.read({"income": NUMBER, "sex": TEXT, "age": NUMBER})
@@ -55,11 +56,14 @@ def test_columns_that_do_not_exist_are_named_and_a_first_row_of_data_is_not_show
         (b"", "a.csv is empty."),
         (b"age,sex\n", "a.csv has no row below its header."),
         (b"age,age\n1,2\n", "The column names of a.csv must differ. Got 'age' more than once."),
-        (b"age,\n1,2\n", "must name every column"),
+        (
+            b"1,2\n3,4\n",
+            "The first row of a.csv must name the columns. Got a number or empty names instead: dataset.header=false",
+        ),
         (b"age;sex\n1;2\n", "a.csv has no ',' in its first row, but ';': set dataset.delimiter."),
         (b"age,sex\n1,2\n3,4,Zq7Secret\n", "Row 2 of a.csv must have 2 columns, as its header has. Got 3 instead."),
         (b"age,sex\n1,Zq7Secret\xff\n", "a.csv must be a table in UTF-8 text, one line per row."),
-        (b"\xff\xfeage,sex\n1,2\n", "a.csv must be text in UTF-8. Its first row is not."),
+        (b"\xffage,sex\n1,2\n", "a.csv must be text in UTF-8. Its first row is not: dataset.encoding=latin-1 reads"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(content: bytes, sentence: str, tmp_path: Path) -> None:
@@ -86,4 +90,4 @@ def test_other_files_are_refused_too(tmp_path: Path) -> None:
 def test_a_delimiter_is_one_character(delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(PEOPLE)
     with pytest.raises(Refused, match="must be one character"):
-        open_table(str(tmp_path / "a.csv"), delimiter)
+        open_table(str(tmp_path / "a.csv"), Dialect(delimiter))

@@ -9,7 +9,9 @@ import pyarrow
 import pytest
 
 from dpbench.base.errors import Refused
-from dpbench.files.values import NUMBER, TEXT, ColumnChunk, ColumnFormat, is_number
+from dpbench.data.column_format import NUMBER, TEXT, ColumnFormat
+from dpbench.files.dialects import Dialect
+from dpbench.files.values import ColumnChunk
 
 SECRET = "Zq7Secret"
 
@@ -31,10 +33,33 @@ def test_truth_values_and_dictionaries_are_numbers_too() -> None:
     np.testing.assert_array_equal(encoded.numbers(), [3, 1, 3])
 
 
-def test_the_texts_for_a_missing_value_can_be_declared() -> None:
-    np.testing.assert_array_equal(chunk(["1", "?", ""], nulls=("?",)).numbers(), [1, np.nan, np.nan])
-    with pytest.raises(Refused, match="Row 2 holds something else"):
-        chunk(["1", "NA"], nulls=("?",)).numbers()
+@pytest.mark.parametrize(
+    "values", [["1", "?", "-200", "-200.0"], ["1", "NA", "-2e2", ""], [1, None, -200, -200], [1.0, np.nan, -200.0, None]]
+)
+def test_codes_for_a_missing_value_are_matched_by_value_in_numbers_of_any_type(values: list[Any]) -> None:
+    coded = chunk(values, dialect=Dialect(nulls=("?", "-200")))
+    np.testing.assert_array_equal(coded.numbers(), [1, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(chunk(values).numbers(nulls=("?", "-200.00")), [1, np.nan, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("values", [["a", "9", "None"], ["a", "9.0", "None"]])
+def test_a_declared_level_is_a_level_even_if_its_text_could_mean_a_missing_value(values: list[str]) -> None:
+    column_format = ColumnFormat(("a", "None"), nulls=("9",))
+    np.testing.assert_array_equal(chunk(values).values(column_format), [0, np.nan, 1])
+
+
+@pytest.mark.parametrize(
+    ("column_format", "expected"),
+    [(ColumnFormat(missing="7"), [1, 7]), (ColumnFormat(("1", "unknown"), missing="unknown"), [0, 1])],
+)
+def test_a_declared_value_stands_for_a_missing_one(column_format: ColumnFormat, expected: list[float]) -> None:
+    np.testing.assert_array_equal(chunk(["1", ""]).values(column_format), expected)
+
+
+def test_numbers_with_different_signs_are_not_mixed() -> None:
+    np.testing.assert_array_equal(chunk(["5 %", "7%"]).numbers(), [5, 7])
+    with pytest.raises(Refused, match="must have one currency or percent sign, or none"):
+        chunk(["5 %", "0.07"]).numbers()
 
 
 @pytest.mark.parametrize("at", [0, 1, 6, 11])
@@ -71,13 +96,11 @@ def test_a_wrong_value_is_refused(values: list[Any], column_format: ColumnFormat
         ([2.0, 10.0, None], ("10", "2"), [1, 0, np.nan]),
         ([True, False, None], ("false", "true"), [1, 0, np.nan]),
         (["True", "FALSE"], ("false", "true"), [1, 0]),
+        ([1.0, 0.0], ("false", "true"), [1, 0]),
+        ([True, False], ("0", "1"), [1, 0]),
     ],
 )
 def test_levels_are_met_as_texts_as_numbers_and_as_truth_values(
     values: list[Any], levels: tuple[str, ...], positions: list[float]
 ) -> None:
     np.testing.assert_array_equal(chunk(values).values(ColumnFormat(levels)), positions)
-
-
-def test_a_number_is_whatever_can_be_read_as_one() -> None:
-    assert [text for text in ("1", "-2e5", "nan", "", "x", "1,5") if is_number(text)] == ["1", "-2e5", "nan"]

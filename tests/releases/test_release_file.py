@@ -73,7 +73,12 @@ def test_a_transformed_target_is_predicted_in_its_unit_also_from_the_file(
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [({"b": [1]}, "Missing: a"), ({"a": ["1"]}, "must be a list of numbers"), ({"a": [[1, 2]]}, "must be a list of numbers")],
+    [
+        ({"b": [1]}, "Missing: a"),
+        ({"a": ["x"]}, "must hold numbers. Row 1 holds something else"),
+        ({"a": [1, None]}, "must have no missing values. Got 1 of them"),
+        ({"a": [[1, 2]]}, "must be a list of cells. Got an array of another shape"),
+    ],
 )
 def test_wrong_columns_are_refused(released: Release, data: dict[str, Any], words: str) -> None:
     with pytest.raises(Refused, match=words):

@@ -150,3 +150,16 @@ def test_a_frame_has_no_column_of_bookkeeping() -> None:
         {"splits.repeats": 2, "dataset.sample_n": 400}, record=False, mechanism="fm", dataset="wine", epsilon=1.0
     )
     assert not {"run_id", "primary", "detail"} & set(frame)
+
+
+@pytest.mark.parametrize("key", ["dataset", "dataset.path"])
+@pytest.mark.parametrize(
+    "rows",
+    [np.array([73519.8317, 2.0]), [73519.8317, 3], pandas.Series([73519.8317]), {"pay": [73519.8317]}, 73519.8317, (73519.8317,)],
+    ids=["array", "list", "series", "dict", "number", "tuple"],
+)
+def test_rows_that_are_no_table_are_refused_without_showing_them(key: str, rows: Any) -> None:
+    with pytest.raises(Refused) as refusal:
+        dpbench.sweep({key: rows}, record=False)
+    assert str(refusal.value).startswith(f"{key} must be")
+    assert "73519" not in str(refusal.value)

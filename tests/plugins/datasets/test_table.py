@@ -242,7 +242,7 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "weights": (VISITS, {"weights": "who"}, "dataset.weights cannot be set. Survey weights are not supported"),
     "no bounds file": (GOOD, {"bounds": "no.yaml"}, "There is no bounds file 'no.yaml'."),
     "wrong delimiter": (GOOD.replace(",", ";"), {}, "has no ',' in its first row, but ';': set dataset.delimiter"),
-    "no header": (f"30,{SECRET},1\n40,f,2\n", {}, "must name every column"),
+    "no header": (f"30,{SECRET},1\n40,f,2\n", {}, "must name the columns"),
     "a header of texts": (f"{SECRET},b,c\n40,f,2\n", {}, "has none of the columns 'age', 'sex', 'income'"),
     "two equal names": ("age,age,income\n1,2,3\n", {}, "must differ. Got 'age' more than once"),
     "empty": ("", {}, "people.csv is empty"),
@@ -278,7 +278,11 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         "Row 2 of people.csv must have 3 columns, as its header has. Got 4",
     ),
-    "not UTF-8": (b"age,sex,income\n30,m,1\n31,\xff,2\n", {}, "must be a table in UTF-8 text, one line per row. Row 2 is not."),
+    "not UTF-8": (
+        b"age,sex,income\n30,m,1\n31,\xff,2\n",
+        {},
+        "must be a table in UTF-8 text, one line per row. Row 2 is not: dataset.encoding",
+    ),
     "missing": (
         HOLES,
         {},
@@ -441,7 +445,9 @@ def test_a_frame_of_another_program_is_refused() -> None:
 def test_a_frame_of_mixed_types_is_refused_without_its_values() -> None:
     frame = singular().astype({"age": object})
     frame.loc[3, "age"] = SECRET
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(
+        Refused, match=r"The column 'age' of DataFrame must hold numbers\. Row 4 holds something else\."
+    ) as refusal:
         dpbench.sweep({**OWN, "dataset.path": frame}, dataset="table", record=False)
     assert SECRET not in str(refusal.value)
 
