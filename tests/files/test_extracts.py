@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.data.column_format import NUMBER, TEXT
 from dpbench.files import extracts as extract_files
 from dpbench.files.extracts import Extract
-from dpbench.files.values import NUMBER, TEXT
 
 pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
 
