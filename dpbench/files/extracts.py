@@ -75,13 +75,12 @@ class Extract(File):
             )
 
     def _texts(self, column: Any, name: str) -> Any:
-        """Return a column without the zeros that fill fixed-width numbers, and with the decimal points that they leave out."""
-        variable = self.codebook.variables[name]
+        """Return a column with the decimal points that fixed-width data leaves out."""
+        decimals = self.codebook.variables[name].decimals
         texts = column.str.strip()
-        if variable.text or not self._fixed_width:
+        if not decimals or not self._fixed_width:
             return texts
-        whole = texts.str.fullmatch(r"-?\d+", na=False)  # the rest stays as it is: a blank, or a text that is refused by its row
-        if variable.decimals:
-            digits = texts.str.zfill(variable.decimals + 2)  # a sign and a digit before the point
-            texts = texts.mask(whole, digits.str[: -variable.decimals] + "." + digits.str[-variable.decimals :])
-        return texts.mask(whole, texts.str.replace(r"^(-?)0+(?=\d)", r"\1", regex=True))
+        digits = texts.str.zfill(decimals + 2)  # a sign and a digit before the point
+        # the rest stays as it is: a blank, a number with a point, or a text that is refused by its row
+        whole = texts.str.fullmatch(r"-?\d+", na=False)
+        return texts.mask(whole, digits.str[:-decimals] + "." + digits.str[-decimals:])

@@ -195,14 +195,18 @@ def test_an_extract_is_a_table_of_the_variables_in_its_codebook(suffix: str, cps
         "AGE": [0, 99],
         "SEX": {"levels": [1, 2], "nulls": [9]},
         "WAGE": {"low": 0, "high": 1_000, "nulls": [999.99]},
+        "STATE": {"levels": [1, 2], "nulls": [60]},
         "INCTOT": [-1_000, 100_000],
     }
-    options = {"path": str(path), "target": "INCTOT", "bounds": bounds, "attributes": ["AGE", "SEX", "WAGE"], "missing": "drop"}
+    options = {"path": str(path), "target": "INCTOT", "bounds": bounds, "missing": "drop"}
+    options["attributes"] = ["AGE", "SEX", "WAGE", "STATE"]
     dataset = make("dataset", "table", **options)
     table = dataset.table(stream(0))
-    expected = [[row["AGE"], row["SEX"] == 1, row["SEX"] == 2, row["WAGE"] / 100] for row in rows[2:]]
-    np.testing.assert_array_equal(table.features, expected)
-    np.testing.assert_array_equal(table.response, [row["INCTOT"] for row in rows[2:]])
+    complete = [row for row in rows[2:] if row["STATE"] != 60]
+    states, sexes = (np.array([[row[name] == code for code in (1, 2)] for row in complete]) for name in ("STATE", "SEX"))
+    ages, wages = ([row[name] for row in complete] for name in ("AGE", "WAGE"))
+    np.testing.assert_array_equal(table.features, np.column_stack([states, ages, sexes, np.array(wages) / 100]))
+    np.testing.assert_array_equal(table.response, [row["INCTOT"] for row in complete])
     first = dataset.fingerprint()
     cps.write([*rows[:-1], rows[0]], suffix=suffix)
     assert dataset.fingerprint() != first, "the data file counts, not only its codebook"
