@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from dpbench.data.table import Column, Table
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
+from dpbench.privacy.queries.query import Query, RowQuery, contributions
 from dpbench.privacy.replay import ReplayCurator
 from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
@@ -192,6 +194,27 @@ def table() -> Callable[..., Table]:
         return Table(tuple(columns), Column("y", -1, 1), features, response, **more)
 
     return built
+
+
+@dataclass(frozen=True)
+class RowByRow(RowQuery):
+    """The contributions of another query, which the core has to add up."""
+
+    query: Query
+    name: str = "row by row"
+
+    @property
+    def size(self) -> int:
+        return self.query.size
+
+    def contribution(self, rows: Rows, run: int) -> np.ndarray:
+        return contributions(self.query, rows, run)
+
+
+@pytest.fixture(scope="session")
+def row_by_row() -> Callable[[Query], RowQuery]:
+    """A query for the same answers as another one, formed by adding up what each row contributes."""
+    return RowByRow
 
 
 @pytest.fixture(scope="session")

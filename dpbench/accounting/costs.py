@@ -98,3 +98,7 @@ RECORDED_ORDER = ("query", "norm", "sensitivity", "bound", "noise", "scale", "co
 def noise_cost(law: str, bound: float) -> Cost | None:
     """Return the cost of noise of a law if neighbours move its answer by a bound, in scales; None for other laws."""
     return {"laplace": Pure(bound), "geometric": Pure(bound), "gaussian": Gdp(bound)}.get(law)
+
+
+COSTS: tuple[type[Cost], ...] = (Pure, Zcdp, Gdp, Approx, Nothing)
+"""Every currency that the accountant knows."""

@@ -14,6 +14,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer
 from dpbench.privacy.queries.histogram import Histogram
+from dpbench.privacy.queries.query import contributions
 
 INSIDE = 1 - 1e-15
 """A factor that keeps rounded norms within the ball."""
@@ -79,8 +80,8 @@ def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.
     query, scale, l1 = call.query, noise.scale[0], noise.law.norm == "L1"
 
     def move(first: Rows, second: Rows) -> np.ndarray:
-        contributions = (query.contribution(_columns_of(rows, call.geometry), 0) for rows in (first, second))
-        change = np.subtract(*contributions) / scale
+        parts = (contributions(query, _columns_of(rows, call.geometry), 0) for rows in (first, second))
+        change = np.subtract(*parts) / scale
         return np.asarray((np.abs(change).sum(axis=1) if l1 else np.linalg.norm(change, axis=1)) / noise.bound)
 
     most = max(MAX_CONTRIBUTIONS // query.size, WORST_PAIRS)
@@ -123,9 +124,9 @@ def ones_to_zeros(geometry: Geometry) -> Pairs:
     """Return the pair from the row of ones to the row of zeros, and from the upper end of the target to the lower one."""
     ones = _equal_features(geometry, np.ones(1), 0)
     low, high = (np.array([end]) for end in _target_ends(geometry))
-    first, second = _rows_of_box(geometry, ones, high, equal=True), zero_rows(geometry, 1)
-    second.z[:, -1] = low
-    return Pairs(first, second, ("ones to zeros",))
+    zeros = zero_rows(geometry, 1).z.copy()
+    zeros[:, -1] = low
+    return Pairs(_rows_of_box(geometry, ones, high, equal=True), Rows(zeros, geometry), ("ones to zeros",))
 
 
 def _random_pairs(geometry: Geometry, generator: np.random.Generator, count: int, corner: float, origin: str) -> Pairs:

@@ -12,11 +12,9 @@ import numpy as np
 from dpbench.accounting.costs import Nothing
 from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.data.bins import BinCounts
-from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Call, Curator
 from dpbench.privacy.queries.histogram import Histogram
-from dpbench.privacy.queries.query import Query
 
 MAX_SCANNED_BINS = 30_000_000
 """Bins of scanned histograms that are drawn on each table. Larger histograms are scanned in fewer runs."""
@@ -50,7 +48,7 @@ def repeat_answers(
         size = min(runs, max(MAX_SCANNED_BINS // call.query.size, MIN_SCANS)) if call.method == "scan" else runs
         numbers, exact = [], []
         for index, (answer, table) in enumerate(zip(answers, tables, strict=True)):
-            curators = subject.curators(table, size, f"call {number}, world {index}")
+            curators = subject.curators(table, size, f"call {number}, world {index}", answer.exact[0])
             numbers.append(np.concatenate([_repeat(call, answer, curator, bins) for curator in curators]))
             exact.append(_exact(call, answer, bins))
         yield RepeatedAnswers(answers[0], np.stack(numbers), np.stack(exact), call.method in ("release", "scan"))
@@ -58,10 +56,8 @@ def repeat_answers(
 
 def _repeat(call: Call, answer: Answer, curator: Curator, bins: np.ndarray) -> np.ndarray:
     """Repeat one call in every run of a curator: (runs, numbers). Of a histogram, only these bins are returned."""
+    query: Any = call.query
     noise: Any = answer.noise
-    query: Any = _KnownSum(answer)
-    if isinstance(call.query, Histogram):
-        query = _KnownCounts(call.query.binning, answer.query, answer.exact[0])
     match call.method:
         case "release":
             return curator.release(query, noise)
@@ -108,32 +104,3 @@ def _counts(tally: BinCounts, bins: np.ndarray) -> np.ndarray:
     """Return the counts of these bins, 0 where a tally has none."""
     same = (tally.index[None, :, :] == bins[:, None, :]).all(axis=2)
     return np.asarray(same @ tally.counts)
-
-
-class _KnownSum(Query):
-    """A query whose exact answer is known from the transcript."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.name = answer.query
-        self._exact = answer.exact[0]
-
-    @property
-    def size(self) -> int:
-        return len(self._exact)
-
-    def contribution(self, rows: Rows, run: int) -> np.ndarray:
-        raise NotImplementedError("The sum is known.")
-
-    def exact(self, sample: Sample) -> np.ndarray:
-        return np.broadcast_to(self._exact, (sample.runs, self.size))
-
-
-@dataclass(frozen=True)
-class _KnownCounts(Histogram):
-    """A histogram whose counts are known from the transcript."""
-
-    counts: BinCounts | None = None
-
-    def count(self, sample: Sample, run: int) -> BinCounts:
-        assert self.counts is not None
-        return self.counts

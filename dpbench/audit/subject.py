@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from dpbench.audit.neighbours import common_rows
 from dpbench.base.errors import Refused
 from dpbench.base.options import check_options, option
 from dpbench.contracts.fit import Fit
-from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
+from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry, Scaling
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Accept, Answer, Curator
+from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise
+from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import Query
 from dpbench.privacy.replay import FLOW, Violation
 
@@ -71,7 +74,7 @@ class AuditSubject:
     """The number of the pair of tables: each pair has random streams of its own."""
 
     def fit(self, curator: Curator) -> Fit:
-        return self.mechanism.fit(curator, self.model.prepare(curator), self.budget)
+        return fit_closed(self.mechanism, self.model.prepare(closed(curator)), curator, self.budget)
 
     def try_fit(self, curator: Curator) -> Fit:
         """Fit; an error is a violation, because the fit on other rows did not end with one."""
@@ -98,11 +101,11 @@ class AuditSubject:
         self.fit(curator)
         return curator
 
-    def curators(self, table: Rows, runs: int, stream: str) -> Iterator[Curator]:
-        """Yield curators that together hold one table in this many runs."""
+    def curators(self, table: Rows, runs: int, stream: str, exact: Any = None) -> Iterator[Curator]:
+        """Yield curators that together hold one table in this many runs; with ``exact``, this is every query's exact answer."""
         for start in range(0, runs, BATCH_RUNS):
             sample = WholeSample(*[table] * min(BATCH_RUNS, runs - start))
-            yield BoundedRetryCurator(sample, self.draws(stream, sample.runs, start), self.budget)
+            yield BoundedRetryCurator(sample, self.draws(stream, sample.runs, start), self.budget, exact)
 
     def repeat_fits(self, table: Rows, runs: int, stream: str) -> np.ndarray:
         """Return the weights of many fits on the same table: (runs, D)."""
@@ -156,7 +159,14 @@ def example_geometry(model: Model, numeric: int, levels: int = 0, scaling: Scali
 
 
 class BoundedRetryCurator(Curator):
-    """A curator that refuses to draw again forever, because no answer on a small table may ever be accepted."""
+    """A curator that refuses to draw again forever, because no answer on a small table may ever be accepted.
+
+    To repeat a call of a transcript, pass the ``exact`` answer of one run: it is that of all runs then.
+    """
+
+    def __init__(self, sample: Sample, draws: Draws, budget: Budget, exact: Any = None) -> None:
+        super().__init__(sample, draws, budget)
+        self._known = exact
 
     def until(self, query: Query, noise: Noise, accept: Accept, max_tries: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         tries = 0
@@ -173,3 +183,9 @@ class BoundedRetryCurator(Curator):
             return accepted
 
         return super().until(query, noise, counted, max_tries)
+
+    def _exact(self, query: Query) -> np.ndarray:
+        return super()._exact(query) if self._known is None else np.broadcast_to(self._known, (self.runs, len(self._known)))
+
+    def _count(self, query: Histogram, run: int) -> BinCounts:
+        return super()._count(query, run) if self._known is None else cast(BinCounts, self._known)

@@ -7,12 +7,13 @@ import numpy as np
 from dpbench.accounting.calibration import calibrated
 from dpbench.accounting.composition import compose
 from dpbench.cells.cell import Settings
-from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
+from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 
@@ -30,7 +31,7 @@ def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: 
 
     def accounted(epsilon: float) -> float:
         curator = Curator(sample, Draws(0, "made up", [(0, 0)]), replace(claimed, epsilon=epsilon))
-        mechanism.fit(curator, model.prepare(curator), curator.ledger.budget)
+        fit_closed(mechanism, model.prepare(closed(curator)), curator, curator.ledger.budget)
         return compose([entry.cost for entry in curator.ledger.entries], settings.delta).epsilon
 
     return replace(claimed, epsilon=calibrated(settings.epsilon, settings.delta, claimed.currency, accounted))

@@ -4,12 +4,14 @@ import statistics
 import time
 import traceback
 from collections.abc import Callable, Hashable
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbench.base.core_classes import is_core_class
 from dpbench.base.errors import Refused
 from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.one_thread import one_thread
@@ -19,14 +21,15 @@ from dpbench.cells.cell import Cell
 from dpbench.cells.loading import rows_of
 from dpbench.cells.scoring import finite_weights, reference_columns, utility_columns, where_finite
 from dpbench.cells.work_unit import BlockResult, Unit
-from dpbench.contracts.attack import AttackTarget
+from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.fit import Fit
-from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator
+from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.secure_noise import SecureCurator
@@ -76,7 +79,7 @@ class UnitRunner:
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
-        self.problem: Problem = self.source.model.prepare(preparing)
+        self.problem: Problem = self.source.model.prepare(closed(preparing))
         self.preparation = preparing.ledger
         self.metrics = registry().metrics_of(self.source.model, unit.cells[0].settings.flags)
         self._last_fit: OneEntryCache[CellFit] = OneEntryCache()
@@ -123,16 +126,11 @@ class UnitRunner:
         return reference_columns(self.metrics, self.problem, self.block, self.source.seed)
 
     def fit(self, cell: Cell) -> CellFit:
-        """Fit the cell's mechanism to the block, and refuse weights of a wrong type or shape."""
+        """Fit the cell's mechanism to the block."""
         mechanism: Mechanism = cell.build("mechanism")
         budget = budget_of(cell.settings, mechanism, self.source.model, self.block.geometry, int(self.block.train.n[0]))
         curator = self.curator(budget, cell.settings.noise)
-        fit = mechanism.fit(curator, self.problem, budget)
-        if not isinstance(fit, Fit):
-            raise TypeError(f"{mechanism.name} must return a dpbench.Fit. Got {type(fit).__name__} instead.")
-        shape = (len(self.block.runs), self.block.geometry.dimension)
-        if fit.weights.shape != shape:
-            raise ValueError(f"{mechanism.name} must return weights of shape {shape}. Got {fit.weights.shape} instead.")
+        fit = fit_closed(mechanism, self.problem, curator, budget)
         seconds = self._seconds_of_one_fit(mechanism, budget) if 0 in self.repeats else None
         return CellFit(mechanism, budget, fit, curator.ledger, seconds)
 
@@ -150,15 +148,16 @@ class UnitRunner:
         while len(times) < MAX_TIMED_FITS and sum(times) < MAX_TIMING_SECONDS:
             start = time.perf_counter()
             curator = Curator(WholeSample(rows), self.draws.for_run(0), budget)
-            mechanism.fit(curator, self.source.model.prepare(curator), budget)
+            fit_closed(mechanism, self.source.model.prepare(closed(curator)), curator, budget)
             times.append(time.perf_counter() - start)
         return statistics.median(times)
 
     def attacked(self, cell: Cell, fitted: CellFit) -> dict[str, np.ndarray]:
         """Return the attack's metrics. Runs with non-finite weights get NaN, except in the controls, which use no weights."""
         finite, weights = finite_weights(fitted.fit)
+        attack: Attack = cell.build("attack")
         target = AttackTarget(
-            self.problem,
+            self.problem if is_core_class(type(attack)) else deepcopy(self.problem),
             weights,
             self.block.train,
             self.block.test,
@@ -167,24 +166,26 @@ class UnitRunner:
             lambda block: self.refitted(fitted, block),
             lambda *names: stream(self.source.seed, self.source.identity, "attack", *names),
             lambda weights, sample: evaluate(self.metrics, Predictions(weights, sample)),
-            self.remembered,
+            partial(self.remembered, type(attack)),
         )
         return {
             f"attack/{name}": values if name.startswith("control/") else where_finite(finite, values)
-            for name, values in cell.build("attack").run(target).items()
+            for name, values in attack.run(target).items()
         }
 
     def refitted(self, fitted: CellFit, block: Block) -> np.ndarray:
         """Return the weights of the mechanism on other splits, with noise that no cell has seen."""
         draws = Draws(self.source.seed, f"{self.source.identity} shadow", block.runs)
-        problem = self.remembered(("problem", block), lambda: self.source.model.prepare(Curator(block.train, draws, Budget())))
-        return fitted.mechanism.fit(Curator(block.train, draws, fitted.budget), problem, fitted.budget).weights
+        preparing = closed(Curator(block.train, draws, Budget()))
+        problem = self.remembered(Block, block, lambda: self.source.model.prepare(preparing))
+        return fit_closed(fitted.mechanism, problem, Curator(block.train, draws, fitted.budget), fitted.budget).weights
 
-    def remembered(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """Return what was computed under this key for an earlier cell, or compute it."""
-        if key not in self._remembered:
-            self._remembered[key] = compute()
-        return self._remembered[key]
+    def remembered(self, owner: type, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """Return what an earlier cell computed under this key for the same class, or compute it."""
+        entry = id(owner), key  # by identity, so that no class can pass for another one
+        if entry not in self._remembered:
+            self._remembered[entry] = compute()
+        return self._remembered[entry]
 
     def audited(self, cell: Cell, fitted: CellFit) -> "Audit | None":
         """Return the audit on made-up tables of the same geometry, on the block with the first repeat."""

@@ -39,7 +39,7 @@ class AttackTarget:
     evaluate: Callable[[np.ndarray, Sample], dict[str, np.ndarray]]
     """Return the model's metrics for weights (runs, D) on a sample, by name, as they are recorded."""
     remember: Callable[[Hashable, Callable[[], Any]], Any]
-    """Return ``remember(key, compute)`` from a cache that all cells of a work unit share: for what no weights enter."""
+    """Return ``remember(key, compute)`` from a cache that the attack's cells on a block share: for what no weights enter."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
+from dpbench.base.read_only import read_only
+
 Status = Literal["ok", "repaired", "failed_test", "diverged"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 OK, REPAIRED, FAILED_TEST, DIVERGED = STATUSES
@@ -30,16 +32,18 @@ class Fit:
     """Public numbers that the fit settled on, the same for all runs, such as the number of bins. They are recorded too."""
 
     def __post_init__(self) -> None:
-        weights = np.asarray(self.weights, dtype=float)
+        weights = np.array(self.weights, dtype=float)
         if weights.ndim != 2:
             raise ValueError(f"A fit's weights must have the shape (runs, D). Got {weights.shape} instead.")
-        status = np.asarray(self.status)
+        status = np.asarray(self.status, dtype=np.str_)
         if status.shape != (len(weights),) or not np.isin(status, STATUSES).all():
             raise ValueError(f"A fit's status must be one of {', '.join(STATUSES)} for each of its {len(weights)} runs.")
         not_finite = ~np.isfinite(weights).all(axis=1) & (status != FAILED_TEST)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "status", np.where(not_finite, DIVERGED, status))
-        object.__setattr__(self, "health", {**self.health, "not_finite": not_finite})
+        health = {name: read_only(np.array(events)) for name, events in {**self.health, "not_finite": not_finite}.items()}
+        object.__setattr__(self, "weights", read_only(weights))
+        object.__setattr__(self, "status", read_only(np.where(not_finite, DIVERGED, status)))
+        object.__setattr__(self, "health", health)
+        object.__setattr__(self, "notes", dict(self.notes))
 
     @classmethod
     def good(cls, weights: np.ndarray) -> Self:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Currency
+from dpbench.base.core_classes import is_core_class
 from dpbench.contracts.fit import OK, Fit, Status
 from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator, Sampler
+from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.histogram import Histogram, Scan
@@ -93,18 +96,33 @@ class OneRunMechanism(Mechanism):
         """Return the weight vector of one run: (D,)."""
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        singles = [curator.for_run(run) for run in range(curator.runs)]
-        results = [self.fit_run(OneRunCurator(single), problem.for_run(run), budget) for run, single in enumerate(singles)]
-        curator.adopt(singles)
+        runs = range(curator.runs)
+        results = [self.fit_run(OneRunCurator(curator.for_run(run)), problem.for_run(run), budget) for run in runs]
         weights, status = zip(*(result if isinstance(result, tuple) else (result, OK) for result in results), strict=True)
         return Fit(np.stack([np.asarray(vector, dtype=float) for vector in weights]), np.array(status))
+
+
+def fit_closed(mechanism: Mechanism, problem: Problem, curator: Curator, budget: Budget) -> Fit:
+    """Fit a mechanism against the closed view of a curator, and refuse weights of a wrong type or shape.
+
+    This is how the core runs every mechanism. A plugin's gets a copy of the problem, because other cells use the original.
+    """
+    if not is_core_class(type(mechanism)):
+        problem = deepcopy(problem)
+    fit = mechanism.fit(closed(curator), problem, budget)
+    if not isinstance(fit, Fit):
+        raise TypeError(f"{mechanism.name} must return a dpbench.Fit. Got {type(fit).__name__} instead.")
+    shape = (curator.runs, curator.geometry.dimension)
+    if fit.weights.shape != shape:
+        raise ValueError(f"{mechanism.name} must return weights of shape {shape}. Got {fit.weights.shape} instead.")
+    return Fit(fit.weights, fit.status, fit.health, fit.notes)
 
 
 class OneRunCurator:
     """A curator of a single run: the calls of :class:`Curator`, with answers that have no run axis."""
 
     def __init__(self, curator: Curator) -> None:
-        self._curator = curator
+        self._curator = closed(curator)
 
     @property
     def geometry(self) -> Geometry:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.base.errors import Refused
+from dpbench.base.read_only import read_only
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 
@@ -156,6 +157,10 @@ class BinCounts:
     index: np.ndarray = field(repr=False)
     """(bins, integers per index)"""
     counts: np.ndarray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        read_only(self.index)
+        read_only(self.counts)
 
     def minus(self, other: BinCounts, binning: Binning) -> BinCounts:
         """Subtract another sparse histogram's numbers, bin by bin."""

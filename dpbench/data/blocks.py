@@ -6,6 +6,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from dpbench.base.read_only import read_only
 from dpbench.data.bins import Binning
 from dpbench.data.moments import Moments, gram
 from dpbench.data.samples import Sample, Summand, sum_contributions
@@ -27,8 +28,8 @@ class Block:
     """The number of rows that each part of a repeat counts as, where that is not the number of its labels."""
 
     def __post_init__(self) -> None:
-        self.labels = cache(self.labels_of)
-        self.sums = cache(self._sums)
+        self.labels = cache(lambda repeat: read_only(self.labels_of(repeat)))
+        self._sums: dict[tuple[int, Summand], np.ndarray] = {}
         self._half_ranges: dict[int, float] = {}
         self._bins: tuple[Binning, Rows, np.ndarray] | None = None
         self.geometry = self.rows(self.repeats[0]).geometry
@@ -58,7 +59,7 @@ class Block:
         if self.public_counts is not None:
             return np.tile(self.public_counts.astype(float), (len(self.repeats), 1))
         labels = map(self.labels, self.repeats)
-        return np.stack([np.bincount(part[part >= 0], minlength=self.parts) for part in labels]).astype(float)
+        return read_only(np.stack([np.bincount(part[part >= 0], minlength=self.parts) for part in labels]).astype(float))
 
     @cached_property
     def grams(self) -> np.ndarray:
@@ -74,21 +75,26 @@ class Block:
                 chosen = buffer[:size].reshape(len(index), z.shape[1])
                 np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is used again
                 grams.append(gram(chosen))
-        return np.stack(grams).reshape(len(self.repeats), self.parts, *grams[0].shape)
+        return read_only(np.stack(grams).reshape(len(self.repeats), self.parts, *grams[0].shape))
 
-    def _sums(self, query: Summand) -> np.ndarray:
+    def sums(self, query: Summand) -> np.ndarray:
         """Return the sums of a query without state: (repeats, parts, size)."""
-        sums = []
-        for repeat in self.repeats:
-            rows, labels = self.rows(repeat), self.labels(repeat)
-            sums.append([sum_contributions(query, rows.take(np.flatnonzero(labels == part)), 0) for part in range(self.parts)])
-        return np.array(sums)
+        # the class is part of the key by its identity, so that no query can pass for one of another class
+        key = id(type(query)), query
+        if key not in self._sums:
+            sums = []
+            for repeat in self.repeats:
+                rows, labels = self.rows(repeat), self.labels(repeat)
+                parts = (rows.take(np.flatnonzero(labels == part)) for part in range(self.parts))
+                sums.append([sum_contributions(query, part, 0) for part in parts])
+            self._sums[key] = read_only(np.array(sums))
+        return self._sums[key]
 
     def bins(self, binning: Binning, repeat: int) -> np.ndarray:
         """Return the bin of every row of a repeat; the last result is cached."""
         rows = self.rows(repeat)
         if self._bins is None or self._bins[0] != binning or self._bins[1] is not rows:
-            self._bins = binning, rows, binning.locate(rows)
+            self._bins = binning, rows, read_only(binning.locate(rows))
         return self._bins[2]
 
 
@@ -111,7 +117,7 @@ class _BlockSample(Sample):
 
     @property
     def half_range(self) -> np.ndarray:
-        return np.array([self._block.half_range(repeat) for repeat, _ in self._block.runs])
+        return read_only(np.array([self._block.half_range(repeat) for repeat, _ in self._block.runs]))
 
     def sums(self, query: Summand) -> np.ndarray:
         return self._of_runs(self._block.sums(query)) if query.state is None else super().sums(query)
@@ -135,4 +141,4 @@ class _BlockSample(Sample):
         """Turn (repeats, parts, …) into (runs, …): the tested part, or the total minus it."""
         tested = parts[:, : self._block.tests]
         chosen = parts.sum(axis=1, keepdims=True) - tested if self._training else tested
-        return np.ascontiguousarray(chosen.reshape(-1, *parts.shape[2:]))
+        return read_only(np.ascontiguousarray(chosen.reshape(-1, *parts.shape[2:])))

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbench.base.read_only import read_only
 from dpbench.data.geometry import Geometry
 
 
@@ -15,6 +16,9 @@ class Moments:
     gram: np.ndarray
     """(runs, d + 2, d + 2)"""
     geometry: Geometry
+
+    def __post_init__(self) -> None:
+        read_only(self.gram)
 
     @property
     def n(self) -> np.ndarray:
@@ -54,7 +58,7 @@ class Moments:
             factor = np.ones(part.shape[axis])
             factor[0] = self.geometry.constant
             part = part * (factor if axis == -1 else factor[:, None])
-        return part
+        return read_only(part)
 
 
 def gram(z: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dpbench.base.read_only import read_only
 from dpbench.data.bins import Binning
 from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments, gram
@@ -47,15 +48,18 @@ class Sample(ABC):
     @property
     def half_range(self) -> np.ndarray:
         """Half the target's declared range in its own unit, for each run."""
-        return np.full(self.runs, self.geometry.half_range)
+        return read_only(np.full(self.runs, self.geometry.half_range))
 
     def sums(self, query: Summand) -> np.ndarray:
         """Sum the query's contributions over the rows of each run: (runs, size)."""
-        return np.stack([sum_contributions(query, self.rows(run), run) for run in range(self.runs)])
+        return read_only(np.stack([sum_contributions(query, self.rows(run), run) for run in range(self.runs)]))
 
     def bins(self, binning: Binning, run: int) -> np.ndarray:
         """Return the bin of each of a run's rows: (rows, integers per index)."""
         return binning.locate(self.rows(run))
+
+    def __deepcopy__(self, memo: object) -> "Sample":
+        return self  # rows never change, and tables may be large
 
     def for_run(self, run: int) -> "Sample":
         """Return a sample that holds one run only."""
@@ -81,7 +85,7 @@ class WholeSample(Sample):
 
     @property
     def n(self) -> np.ndarray:
-        return np.array([float(rows.public_n) for rows in self._tables])[self._table_of_run]
+        return read_only(np.array([float(rows.public_n) for rows in self._tables])[self._table_of_run])
 
     @cached_property
     def moments(self) -> Moments:
@@ -90,7 +94,7 @@ class WholeSample(Sample):
     def sums(self, query: Summand) -> np.ndarray:
         if query.state is not None:
             return super().sums(query)
-        return np.stack([sum_contributions(query, rows, 0) for rows in self._tables])[self._table_of_run]
+        return read_only(np.stack([sum_contributions(query, rows, 0) for rows in self._tables])[self._table_of_run])
 
     def rows(self, run: int) -> Rows:
         return self._tables[self._table_of_run[run]]
@@ -156,5 +160,13 @@ def sum_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:
     """Sum a query's contributions over rows, chunk by chunk."""
     total = np.zeros(query.size)
     for chunk in rows.chunks():
-        total += query.contribution(chunk, run).sum(axis=0)
-    return total
+        total += row_contributions(query, chunk, run).sum(axis=0)
+    return read_only(total)
+
+
+def row_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:
+    """Return what each row adds to a query's answer, which must be one vector per row: (rows, size)."""
+    parts, shape = np.asarray(query.contribution(rows, run)), (rows.n, query.size)
+    if parts.shape != shape:
+        raise ValueError(f"The contributions to a query must have the shape (rows, size) = {shape}. Got {parts.shape} instead.")
+    return parts

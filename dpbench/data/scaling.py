@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpbench.base.errors import Inapplicable, Refused
+from dpbench.base.read_only import read_only
 from dpbench.data.geometry import Geometry, Scaling, TargetKind
 from dpbench.data.table import Table
 
@@ -37,6 +38,9 @@ class Rows:
     persons: int | None = None
     """The number of persons whose rows these are; None where each row is a person of its own."""
 
+    def __post_init__(self) -> None:
+        read_only(self.z)
+
     @property
     def n(self) -> int:
         """The number of rows."""
@@ -56,7 +60,7 @@ class Rows:
             return self.z[:, :-1]
         design = self.z[:, :-1].copy()
         design[:, 0] = self.geometry.constant
-        return design
+        return read_only(design)
 
     @property
     def y(self) -> np.ndarray:

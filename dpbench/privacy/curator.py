@@ -4,7 +4,6 @@ A mechanism never sees a row. Each private answer is one call, and the call itse
 cannot differ from the noise that was drawn.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -13,13 +12,15 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from dpbench.accounting.costs import Cost, LedgerEntry, Nothing, Pure
+from dpbench.base.read_only import read_only
 from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.privacy.ledger import Budget, Ledger, merge
-from dpbench.privacy.noise import Draws, Geometric, Noise
-from dpbench.privacy.queries.histogram import Histogram, Scan
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.call_numbers import CallNumbers
+from dpbench.privacy.ledger import Budget, Ledger
+from dpbench.privacy.noise import Draws, Geometric, Noise, plain_noise
+from dpbench.privacy.queries.histogram import Histogram, Scan, count_rows, plain_histogram
+from dpbench.privacy.queries.query import Passes, Query, exact_answer, stream_name
 from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, draw_summary, expected_survivors
 from dpbench.records.leaks import Leak
 
@@ -29,8 +30,10 @@ Accept = Callable[[int, Array], bool]
 """Whether an answer of a run is accepted."""
 Sampler = Callable[[Array, np.random.Generator], Array]
 """Return an answer with noise, from the exact one and a random stream."""
-Draw = Callable[[Array, int], Array]
-"""Return the noisy answer, from the exact one and the number of the call."""
+Stream = tuple[str, int]
+"""The name of a query's noise streams, and the number of the call."""
+Draw = Callable[[Array, Stream], Array]
+"""Return the noisy answer, from the exact one and the stream of the call."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,12 @@ class Curator:
     ) -> None:
         self._sample = sample
         self._draws = draws
-        self._calls: Counter[str] = Counter(entry.query for entry in paid)
+        self._run: int | None = None
+        """The run, in a curator of a single run."""
+        self._numbers = CallNumbers(entry.query for entry in paid)
+        self._passes = Passes()
         self.tape: list[Answer] | None = None
-        self.ledger = Ledger(budget, list(paid), list(leaks))
+        self.ledger = Ledger(budget, paid, leaks)
 
     @property
     def geometry(self) -> Geometry:
@@ -106,10 +112,10 @@ class Curator:
 
     def release(self, query: Query, noise: Noise) -> Array:
         """Return the query's sum for each run, with noise: (runs, coefficients)."""
-        self._check_scales(query, noise)
+        noise = self._checked(query, noise)
 
-        def draw(exact: Array, number: int) -> Array:
-            standard = self._draws.standard(noise.law, query.name, number, query.size)
+        def draw(exact: Array, stream: Stream) -> Array:
+            standard = self._draws.standard(noise.law, *stream, exact.shape[1])
             return np.asarray(exact + noise.law.shape(standard, noise.scale))
 
         call = Call("release", query, self.geometry, noise.cost)
@@ -122,37 +128,52 @@ class Curator:
         With ``max_tries`` the last answer is returned even if it is not accepted. It has no such bound, so the entry carries
         no guarantee. Returns the answers and whether each was accepted.
         """
-        self._check_scales(query, noise)
+        noise = self._checked(query, noise)
         if not isinstance(noise.cost, Pure):
             raise ValueError("Drawing until accepted is proven for pure ε only.")
         cost: Cost = Pure(2 * noise.cost.epsilon) if max_tries is None else Nothing()
-        proof = "Zhang et al. 2012, Lemma 5" if max_tries is None else f"none: the loop is capped at {max_tries} tries"
-        entry = replace(noise.ledger_entry(query.name), cost=cost, proof=proof, sound=max_tries is None)
+        entry = replace(noise.ledger_entry(query.name), cost=cost)
+        if max_tries is not None:
+            entry = replace(entry, sound=False, proof=f"none: the loop is capped at {max_tries} tries")
+        elif entry.sound:
+            entry = replace(entry, proof="Zhang et al. 2012, Lemma 5")
         accepted = np.zeros(self.runs, dtype=bool)
 
-        def draw(exact: Array, number: int) -> Array:
-            answers = np.empty((self.runs, query.size))
-            for run in range(self.runs):
-                generator = self._draws.generator(run, query.name, number)
-                tries = 0
+        def draw(exact: Array, stream: Stream) -> Array:
+            answers = []
+            for run, total in enumerate(exact):
+                generator = self._draws.generator(run, *stream)
+                tries, answer = 0, np.empty(exact.shape[1])
                 while not accepted[run] and (max_tries is None or tries < max_tries):
-                    standard = noise.law.standard(generator, query.size)
-                    answers[run] = exact[run] + noise.law.shape(standard, noise.scale_of(run))
-                    accepted[run] = accept(run, answers[run])
+                    standard = noise.law.standard(generator, len(total))
+                    answer = read_only(np.asarray(total + noise.law.shape(standard, noise.scale_of(run))))
+                    accepted[run] = accept(run, answer)
                     tries += 1
-            return answers
+                answers.append(answer)
+            return np.stack(answers)
 
         call = Call("until", query, self.geometry, cost, {"accept": accept, "max_tries": max_tries})
         return self._answer_sum(call, noise, entry, draw), accepted
 
     def scan(self, query: Histogram, noise: Noise, step: int) -> Scan:
         """Return the noisy count of every bin, drawn on demand in blocks of ``step`` bins and the same at every pass."""
+        query = plain_histogram(query)
         if len(query.binning.index_axes) > 1:
             raise ValueError(f"A histogram of {spell_count(query.size)} bins cannot be scanned.")
 
-        def draw(number: int) -> Scan:
-            draws = self._draws
-            return Scan(query, self._sample, noise, lambda run, block: draws.generator(run, query.name, number, block), step)
+        def draw(noise: Noise, stream: Stream) -> Scan:
+            def blocks(run: int) -> Iterator[tuple[int, Array]]:
+                law, scale = noise.law, noise.scale_of(run)
+                exact = self._count(query, run)
+                filled = exact.index[:, 0]
+                for number, start in enumerate(range(0, query.size, step)):
+                    size = min(step, query.size - start)
+                    counts = law.shape(law.standard(self._draws.generator(run, *stream, number), size), scale)
+                    low, high = np.searchsorted(filled, [start, start + size])
+                    counts[filled[low:high] - start] += exact.counts[low:high]
+                    yield start, read_only(counts)
+
+            return Scan(blocks)
 
         return self._answer_histogram(Call("scan", query, self.geometry, noise.cost, {"step": step}), noise, draw)
 
@@ -163,7 +184,8 @@ class Curator:
         :mod:`dpbench.privacy.queries.sparse_histogram`. The runs are drawn one after the other, so that only one of them is in
         memory.
         """
-        if not isinstance(noise.law, Geometric):
+        query = plain_histogram(query)
+        if type(noise.law) is not Geometric:
             raise ValueError("Empty bins can be skipped for geometric noise only.")
         if threshold < 1 or size < 1:
             raise ValueError(f"The threshold and the size must be at least 1. Got {threshold} and {size} instead.")
@@ -173,13 +195,13 @@ class Curator:
                 f"A threshold must let at most {MAX_EXPECTED_SURVIVORS:,} empty bins through. Got {expected:.3g} instead."
             )
 
-        def summaries(number: int) -> Iterator[BinCounts]:
+        def summaries(noise: Noise, stream: Stream) -> Iterator[BinCounts]:
             for run in range(self.runs):
-                scale, generator = float(noise.scale_of(run)[0]), self._draws.generator(run, query.name, number)
-                yield draw_summary(query.count(self._sample, run), query.binning, scale, threshold, size, generator)
+                scale, generator = float(noise.scale_of(run)[0]), self._draws.generator(run, *stream)
+                yield draw_summary(self._count(query, run), query.binning, scale, threshold, size, generator)
 
-        def draw(number: int) -> Iterable[BinCounts]:
-            return summaries(number) if self.tape is None else tuple(summaries(number))
+        def draw(noise: Noise, stream: Stream) -> Iterable[BinCounts]:
+            return summaries(noise, stream) if self.tape is None else tuple(summaries(noise, stream))
 
         call = Call("sparse", query, self.geometry, noise.cost, {"threshold": threshold, "size": size})
         return iter(self._answer_histogram(call, noise, draw))
@@ -187,8 +209,8 @@ class Curator:
     def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> Array:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy, never sound."""
 
-        def draw(exact: Array, number: int) -> Array:
-            return np.stack([sampler(exact[run], self._draws.generator(run, query.name, number)) for run in range(self.runs)])
+        def draw(exact: Array, stream: Stream) -> Array:
+            return np.stack([sampler(total, self._draws.generator(run, *stream)) for run, total in enumerate(exact)])
 
         entry = LedgerEntry(query.name, claimed, sound=False, proof=f"unproven: {reason}")
         arguments = {"sampler": sampler, "claimed": claimed, "reason": reason}
@@ -216,64 +238,62 @@ class Curator:
         return narrow
 
     def for_run(self, run: int) -> Self:
-        """Return a curator of a single run, with the same streams and a ledger of its own that begins as a copy of this one.
-
-        :meth:`adopt` brings the ledgers and the tapes of all runs together again.
-        """
+        """Return a curator of a single run. It shares the ledger, the streams and the tape, and the numbering of the calls."""
         single = copy(self)
+        single._run = run if self._run is None else self._run
         single._sample = self._sample.for_run(run)
         single._draws = self._draws.for_run(run)
-        single._calls = self._calls.copy()
-        single.tape = None if self.tape is None else []
-        single.ledger = Ledger(self.ledger.budget, list(self.ledger.entries), list(self.ledger.leaks))
         return single
 
-    def adopt(self, singles: Sequence[Self]) -> None:
-        """Take over what the curators of all runs, in order, have paid, called and taped."""
-        merged = merge(single.ledger for single in singles)
-        self.ledger.entries[:] = merged.entries
-        for leak in merged.leaks:
-            self.ledger.leak(leak)
-        for run, single in enumerate(singles):
-            self._calls |= single._calls
-            if self.tape is not None:
-                self.tape += [replace(answer, run=run) for answer in single.tape or []]
-
-    # -- how a call is answered: a replay overrides the first two ------------------------------------------------------
+    # -- how a call is answered: curators of an audit override some of it ----------------------------------------------
 
     def _answer_sum(self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Draw) -> Array:
-        """Pay for a sum, compute it, and pass it with the number of the call to ``draw``."""
-        number = self._pay(entry)
-        exact = call.query.exact(self._sample)
-        noisy = draw(exact, number)
+        """Pay for a sum, compute it, and pass it with the stream of the call to ``draw``."""
+        stream = stream_name(call.query), self._pay(entry)
+        exact = self._exact(call.query)
+        noisy = read_only(draw(exact, stream))
         if self.tape is not None:
-            self.tape.append(Answer(call, exact, noise, noisy))
+            self.tape.append(Answer(call, exact, noise, noisy, self._run))
         return noisy
 
-    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], T]) -> T:
+    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[Noise, Stream], T]) -> T:
         """Pay for the counts of a histogram, which ``draw`` reads run by run; only a tape holds those of all runs."""
-        self._check_scales(call.query, noise)
-        if noise.scale.shape[1] != 1:
-            raise ValueError(f"The noise on {call.query.name!r} must have one scale for all bins.")
-        noisy = draw(self._pay(noise.ledger_entry(call.query.name)))
+        noise = self._checked_histogram(call.query, noise)
+        noisy = draw(noise, (stream_name(call.query), self._pay(noise.ledger_entry(call.query.name))))
         if self.tape is not None:
-            self.tape.append(Answer(call, self._counts(call.query), noise, noisy))
+            self.tape.append(Answer(call, self._counts(call.query), noise, noisy, self._run))
         return noisy
+
+    def _exact(self, query: Query) -> Array:
+        """Return the exact sums: (runs, size)."""
+        return exact_answer(query, self._sample, self._passes)
+
+    def _count(self, query: Histogram, run: int) -> BinCounts:
+        """Return the exact counts of one run's bins."""
+        return count_rows(query, self._sample, run)
 
     def _counts(self, query: Query) -> tuple[BinCounts, ...]:
         assert isinstance(query, Histogram)
-        return tuple(query.count(self._sample, run) for run in range(self.runs))
+        return tuple(self._count(query, run) for run in range(self.runs))
 
     def _pay(self, entry: LedgerEntry) -> int:
         """Write the entry, which is refused if it overspends, and return the number of the call among those of its name."""
-        self.ledger.spend(entry)
-        self._calls[entry.query] += 1
-        return self._calls[entry.query] - 1
+        self.ledger.spend(entry, self._run)
+        return self._numbers.next(entry.query, self._run)
 
-    def _check_scales(self, query: Query, noise: Noise) -> None:
+    def _checked(self, query: Query, noise: Noise) -> Noise:
+        """Return the noise made anew, and refuse scales that do not fit the query."""
+        noise = plain_noise(noise)
         rows, width = noise.scale.shape
         if rows not in (1, self.runs) or width not in (1, query.size):
             raise ValueError(
                 f"The noise on {query.name!r} must have scales of shape (1 or {self.runs}, 1 or {query.size}). "
                 f"Got {noise.scale.shape} instead."
             )
+        return noise
+
+    def _checked_histogram(self, query: Query, noise: Noise) -> Noise:
+        noise = self._checked(query, noise)
+        if noise.scale.shape[1] != 1:
+            raise ValueError(f"The noise on {query.name!r} must have one scale for all bins.")
+        return noise

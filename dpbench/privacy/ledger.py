@@ -1,11 +1,11 @@
 """The ledger lists every private answer with its price, and keeps a budget that cannot be overspent."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
-from dpbench.accounting.costs import Cost, Currency, LedgerEntry, Nothing
+from dpbench.accounting.costs import COSTS, Cost, Currency, LedgerEntry, Nothing
 from dpbench.base.options import check_options, option
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
@@ -43,23 +43,42 @@ class Budget:
         return TOTALS[self.currency]([cost for cost in costs if not isinstance(cost, Nothing)], self.delta)
 
 
-@dataclass
 class Ledger:
-    """The entries in the order of the calls, the leaks, and the budget that must not be overspent."""
+    """The entries in the order of the calls, the leaks, and the budget that must not be overspent.
 
-    budget: Budget
-    entries: list[LedgerEntry] = field(default_factory=list)
-    leaks: list[Leak] = field(default_factory=list)
+    Each run is a fit of its own. An answer for all runs is entered for each, an answer for a single run for that run alone.
+    """
 
-    def spend(self, entry: LedgerEntry) -> None:
-        """Write an entry, or refuse it if it overspends: to be called before anything is drawn."""
-        total = self.budget.spent([*(line.cost for line in self.entries), entry.cost])
+    def __init__(self, budget: Budget, entries: Iterable[LedgerEntry] = (), leaks: Iterable[Leak] = ()) -> None:
+        self.budget = budget
+        self.leaks = list(leaks)
+        self._common = list(entries)
+        """What all runs paid: all there is for a run that paid for nothing else."""
+        self._of_run: dict[int, list[LedgerEntry]] = {}
+        """Everything that was paid for the runs that also paid on their own."""
+
+    @property
+    def entries(self) -> list[LedgerEntry]:
+        """What a fit paid: the entries that all runs share with the range of their scales, or those of the costliest run."""
+        return _merged(self._of_run.values(), self.budget) if self._of_run else list(self._common)
+
+    def spend(self, entry: LedgerEntry, run: int | None = None) -> None:
+        """Write an entry for one run or for all, or refuse it if it overspends: to be called before anything is drawn."""
+        if type(entry.cost) not in COSTS:
+            raise TypeError(f"The cost of {entry.query!r} must be in a currency of dpbench. Got {type(entry.cost).__name__}.")
+        if not all(value >= 0 for value in vars(entry.cost).values()):
+            raise ValueError(f"The cost of {entry.query!r} must not be negative. Got {entry.cost} instead.")
+        paid = [self._common, *self._of_run.values()] if run is None else [self._of_run.get(run, self._common)]
+        total = max(self.budget.spent([*(line.cost for line in lines), entry.cost]) for lines in paid)
         if total > self.budget.epsilon * (1 + ROUNDING):
             raise Overspent(
                 f"The query {entry.query!r} would bring the cost to {total:.6g}, above the budget of {self.budget.epsilon:.6g} "
                 f"({self.budget.currency}). Nothing was drawn."
             )
-        self.entries.append(entry)
+        if run is not None:
+            paid = [self._of_run.setdefault(run, list(self._common))]
+        for lines in paid:
+            lines.append(entry)
         if not entry.sound and not isinstance(entry.cost, Nothing):
             self.leak(UNPROVEN_NOISE)
 
@@ -70,17 +89,21 @@ class Ledger:
 
     @property
     def sound(self) -> bool:
-        """Whether every answer carries a proof."""
-        return all(entry.sound for entry in self.entries)
+        """Whether there are answers, and each carries a proof."""
+        return not self.doubt
+
+    @property
+    def doubt(self) -> str:
+        """Why the ledger is not sound; empty if it is."""
+        entries = self.entries
+        if not entries:
+            return "nothing was asked of the curator, so no answer carries a proof"
+        return next((f"{entry.query}: {entry.proof}" for entry in entries if not entry.sound), "")
 
     @property
     def total(self) -> Guarantee:
         """The (ε, δ) of everything that was released, by the budget's accounting."""
-        if self.budget.accounting == "closed":
-            return compose([entry.cost for entry in self.entries], self.budget.delta)
-        from dpbench.accounting.privacy_loss import total
-
-        return total(self.entries, self.budget.delta)
+        return _total(self.entries, self.budget)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of the ledger file."""
@@ -94,26 +117,42 @@ class Ledger:
 
 
 def merge(ledgers: Iterable[Ledger]) -> Ledger:
-    """Return one ledger for all runs of a cell.
-
-    If all runs made the same calls, the entries cover the range of their scales; otherwise the costliest run's entries count.
-    """
+    """Return one ledger for all runs of a cell, from those of its blocks."""
     first, *rest = ledgers
-    merged = Ledger(first.budget, list(first.entries), list(first.leaks))
+    merged = Ledger(first.budget, _merged([first.entries, *(ledger.entries for ledger in rest)], first.budget), first.leaks)
     for ledger in rest:
-        if _calls(ledger) == _calls(merged):
-            merged.entries = [a.merged(b) for a, b in zip(merged.entries, ledger.entries, strict=True)]
-        elif _cost_order(ledger) > _cost_order(merged):
-            merged.entries = list(ledger.entries)
         for leak in ledger.leaks:
             merged.leak(leak)
     return merged
 
 
-def _calls(ledger: Ledger) -> list[tuple[str, Cost, bool]]:
-    return [(entry.query, entry.cost, entry.sound) for entry in ledger.entries]
+def _merged(parts: Iterable[Sequence[LedgerEntry]], budget: Budget) -> list[LedgerEntry]:
+    """Return one list of entries for several runs.
+
+    If all runs made the same calls, the entries cover the range of their scales; otherwise the costliest run's entries count.
+    """
+    first, *rest = parts
+    merged = list(first)
+    for entries in rest:
+        if list(map(_call, entries)) == list(map(_call, merged)):
+            merged = [a.merged(b) for a, b in zip(merged, entries, strict=True)]
+        elif _cost_order(entries, budget) > _cost_order(merged, budget):
+            merged = list(entries)
+    return merged
 
 
-def _cost_order(ledger: Ledger) -> tuple[bool, float]:
-    """Return the key by which the costliest ledger is the largest: an unsound one is worse than any ε."""
-    return not ledger.sound, ledger.total.epsilon
+def _call(entry: LedgerEntry) -> tuple[str, Cost, bool]:
+    return entry.query, entry.cost, entry.sound
+
+
+def _cost_order(entries: Sequence[LedgerEntry], budget: Budget) -> tuple[bool, float]:
+    """Return the key by which the costliest entries are the largest: unsound ones are worse than any ε."""
+    return not all(entry.sound for entry in entries), _total(entries, budget).epsilon
+
+
+def _total(entries: Sequence[LedgerEntry], budget: Budget) -> Guarantee:
+    if budget.accounting == "closed":
+        return compose([entry.cost for entry in entries], budget.delta)
+    from dpbench.accounting.privacy_loss import total
+
+    return total(entries, budget.delta)

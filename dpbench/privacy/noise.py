@@ -10,6 +10,7 @@ import numpy as np
 
 from dpbench.accounting.costs import Cost, Gdp, LedgerEntry, Pure
 from dpbench.base.random_streams import stream
+from dpbench.base.read_only import read_only
 
 Array = np.ndarray
 
@@ -18,8 +19,12 @@ MAX_CACHED_NUMBERS = 4_000_000
 
 
 class Law(ABC):
-    """A noise law: how to make standard draws, how a scale shapes them, and what a bounded change costs."""
+    """A noise law: how to make standard draws, how a scale shapes them, and what a bounded change costs.
 
+    dpbench vouches for its own laws (:data:`CORE_LAWS`). Any other law must bring what an audit tests it against (``cdf``).
+    """
+
+    __slots__ = ()  # dpbench's laws have no state: no instance can bring functions of its own
     name: ClassVar[str]
     norm: ClassVar[Literal["L1", "L2"]]
 
@@ -51,6 +56,7 @@ class Law(ABC):
 class PureLaw(Law):
     """A law whose price is the bound itself, as pure ε."""
 
+    __slots__ = ()
     norm = "L1"
 
     def cost(self, bound: float) -> Cost:
@@ -60,6 +66,7 @@ class PureLaw(Law):
 class Laplace(PureLaw):
     """Density exp(-|x| / scale) / (2 scale)."""
 
+    __slots__ = ()
     name = "laplace"
 
     def standard(self, generator: np.random.Generator, size: int) -> Array:
@@ -72,6 +79,7 @@ class Laplace(PureLaw):
 class Geometric(PureLaw):
     """The two-sided geometric law: probability proportional to exp(-|x| / scale) on the integers (Ghosh et al. 2009)."""
 
+    __slots__ = ()
     name = "geometric"
 
     def standard(self, generator: np.random.Generator, size: int) -> Array:
@@ -90,6 +98,7 @@ class Geometric(PureLaw):
 class Gaussian(Law):
     """The normal law; ``scale`` is its standard deviation. It costs μ = bound in GDP, which is exact."""
 
+    __slots__ = ()
     name = "gaussian"
     norm = "L2"
 
@@ -123,7 +132,7 @@ class Noise:
     proof: str
 
     def __post_init__(self) -> None:
-        scale = np.atleast_2d(np.asarray(self.scale, dtype=float))
+        scale = np.atleast_2d(np.array(self.scale, dtype=float))  # a copy: nobody else can change what was paid for
         if not (np.isfinite(scale).all() and (scale > 0).all()):
             raise ValueError("A noise's scales must be finite and positive.")
         if not (np.isfinite(self.bound) and self.bound > 0):
@@ -132,8 +141,8 @@ class Noise:
             raise ValueError("A noise's proof must say why its bound holds. Use curator.unproven for noise without a proof.")
         if type(self.law) not in CORE_LAWS and self.law.name in {law.name for law in CORE_LAWS}:
             raise ValueError(f"The law {type(self.law).__name__} must have a name of its own. Got {self.law.name!r} instead.")
-        scale.flags.writeable = False
-        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "scale", read_only(scale))
+        object.__setattr__(self, "bound", float(self.bound))
 
     @property
     def cost(self) -> Cost:
@@ -153,10 +162,17 @@ class Noise:
     def ledger_entry(self, query: str) -> LedgerEntry:
         """Return the ledger's entry of one answer with this noise."""
         law, scale = self.law, (float(self.scale.min()), float(self.scale.max()))
-        entry = LedgerEntry(query, self.cost, True, self.proof, law.norm, law.name, self.sensitivity, float(self.bound), scale)
+        entry = LedgerEntry(query, self.cost, True, self.proof, law.norm, law.name, self.sensitivity, self.bound, scale)
         if is_testable(law):
             return entry
         return replace(entry, sound=False, proof=f"unproven: {type(law).__name__} brings no distribution function. {self.proof}")
+
+
+def plain_noise(noise: Noise) -> Noise:
+    """Return the same noise, made anew, so that nothing but its law, scales, bound and proof counts."""
+    if type(noise) is not Noise:
+        raise TypeError(f"A release needs a Noise itself, not a subclass. Got {type(noise).__name__} instead.")
+    return Noise(noise.law, noise.scale, noise.bound, noise.proof)
 
 
 def laplace(sensitivity: float, epsilon: float, proof: str) -> Noise:
@@ -185,14 +201,14 @@ def _equal_scales(law: Law, sensitivity: float, bound: float, proof: str) -> Noi
 class Draws:
     """Standard draws: noise of scale 1 by name, so that cells that ask the same query of the same run get the same noise.
 
-    The names are (seed, data, repeat, fold, query, call), and all cells of a work unit share the draws.
+    The names are (seed, data, repeat, fold, stream of the query, call), and all cells of a work unit share the draws.
     """
 
     def __init__(self, seed: int, identity: str, runs: Sequence[tuple[int, int]]) -> None:
         self.seed = seed
         self.identity = identity
         self.runs = tuple(runs)
-        self._cache: dict[tuple[str, int, str, int], Array] = {}
+        self._cache: dict[tuple[str, int, type[Law], int], Array] = {}
         self._cached_numbers = 0
 
     def generator(self, run: int, query: str, call: int, *block: int) -> np.random.Generator:
@@ -201,12 +217,13 @@ class Draws:
         return stream(self.seed, self.identity, "noise", repeat, fold, query, call, *block)
 
     def standard(self, law: Law, query: str, call: int, size: int) -> Array:
-        """Return (runs, size) standard draws of a law."""
-        key = (query, call, law.name, size)
-        if key in self._cache:
+        """Return (runs, size) standard draws of a law. Only those of the core's own laws are cached for other cells."""
+        key = (query, call, type(law), size)
+        if type(law) in CORE_LAWS and key in self._cache:
             return self._cache[key]
         drawn = np.stack([law.standard(self.generator(run, query, call), size) for run in range(len(self.runs))])
-        if self._cached_numbers + drawn.size <= MAX_CACHED_NUMBERS:
+        read_only(drawn)
+        if type(law) in CORE_LAWS and self._cached_numbers + drawn.size <= MAX_CACHED_NUMBERS:
             self._cache[key] = drawn
             self._cached_numbers += drawn.size
         return drawn

@@ -7,7 +7,7 @@ more than the declared bound. This finds wrong sensitivities and data-dependent 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -48,28 +48,15 @@ class ReplayCurator(Curator):
         noisy, _ = super().until(query, noise, accept, max_tries)
         return noisy, np.array([accept(run, answer) for run, answer in enumerate(noisy)])
 
-    def for_run(self, run: int) -> Self:
-        single = super().for_run(run)
-        single._unread = [answer for answer in self._unread if answer.run == run]
-        single.ratios = []
-        return single
-
-    def adopt(self, singles: Sequence[Self]) -> None:
-        super().adopt(singles)
-        self.ratios += [ratio for single in singles for ratio in single.ratios]
-        unread = {id(answer) for single in singles for answer in single._unread}
-        # in place, because the curators that `without` returns share this list
-        self._unread[:] = [answer for answer in self._unread if answer.run is None or id(answer) in unread]
-
     def _answer_sum(self, call: Call, noise: Noise | None, entry: LedgerEntry, draw: Draw) -> np.ndarray:
         """Return the recorded answer. Noise without a proof declares no bound, so there is none to check."""
-        exact = call.query.exact(self._sample)
+        exact = self._exact(call.query)
         recorded = self._next(call, noise, exact)
         if noise is not None:
             self._check_bound(call.query, noise, (exact - recorded.exact) / noise.scale)
         return np.asarray(recorded.noisy)
 
-    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[int], Any]) -> Any:
+    def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[..., Any]) -> Any:
         """Return the recorded answer. A replay cannot see whether it has the law of noisy counts: tests check that."""
         exact = self._counts(call.query)
         recorded = self._next(call, noise, exact)
@@ -82,9 +69,11 @@ class ReplayCurator(Curator):
     def _next(self, call: Call, noise: Noise | None, exact: Any) -> Answer:
         """Return the next recorded answer, which must be the one to this call with this noise."""
         name = call.query.name
-        if not self._unread:
+        # runs may ask in another order than before, but each run in its own
+        at = next((at for at, answer in enumerate(self._unread) if self._run is None or answer.run in (None, self._run)), None)
+        recorded = None if at is None else self._unread.pop(at)
+        if recorded is None or recorded.run != self._run:
             raise Violation(f"On the neighbour the query {name!r} is asked once more: {FLOW}")
-        recorded = self._unread.pop(0)
         if (recorded.query, recorded.call.identity) != (name, call.identity):
             raise Violation(f"The query {recorded.query!r} became {name!r}, or another one of that name: {FLOW}")
         if _content(recorded.noise) != _content(noise):

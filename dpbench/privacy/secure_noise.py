@@ -30,8 +30,8 @@ from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Draws, Noise
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.noise import Draws, Gaussian, Geometric, Laplace, Law, Noise
+from dpbench.privacy.queries.query import Query, contributions
 from dpbench.records.leaks import Leak
 
 INSTALL = "pip install 'dp-regression-bench[secure]' (opendp)"
@@ -46,8 +46,8 @@ ROW_BITS = 6
 """The grid is chosen for rows that contribute at most 2^6 to a coefficient."""
 SLACK = 1e-12
 """Relative slack for the rounding of each row's contribution and of the scales."""
-MECHANISMS = {"laplace": "make_laplace", "geometric": "make_laplace", "gaussian": "make_gaussian"}
-"""OpenDP's constructor for each noise law, by the name of the law."""
+MECHANISMS: dict[type[Law], str] = {Laplace: "make_laplace", Geometric: "make_laplace", Gaussian: "make_gaussian"}
+"""OpenDP's constructor for each noise law."""
 
 
 class SecureCurator(Curator):
@@ -65,9 +65,10 @@ class SecureCurator(Curator):
         super().__init__(sample, _NoStreams(seed=0, identity="", runs=[(0, 0)]), budget)
 
     def release(self, query: Query, noise: Noise) -> np.ndarray:
-        self._check_scales(query, noise)
-        if noise.law.name not in MECHANISMS:
-            _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({', '.join(MECHANISMS)} have)")
+        noise = self._checked(query, noise)
+        if type(noise.law) not in MECHANISMS:
+            names = ", ".join(law.name for law in MECHANISMS)
+            _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({names} have)")
         grid = _Grid.for_noise(noise, int(self.n.max()))
         drawn = enlarged(noise, query.size, grid.rounding)
         library = f"OpenDP {version('opendp')}"
@@ -120,12 +121,12 @@ class _Grid:
     @classmethod
     def for_noise(cls, noise: Noise, rows: int) -> Self:
         """Return the grid for a noise, chosen by public facts: its scales and n."""
-        if noise.law.name == "geometric":
+        if type(noise.law) is Geometric:
             return cls(0, rounding=0.0)
         low, high = (math.log2(float(edge)) for edge in (noise.scale.min(), noise.scale.max()))
         room = math.ceil(math.log2(max(rows, 2))) + ROW_BITS - 62
         power = max(MIN_GRID_POWER, math.ceil(high) - MAX_SCALE_BITS, room)
-        if noise.law.name == "gaussian" and low - power < MIN_NORMAL_SCALE_BITS:
+        if type(noise.law) is Gaussian and low - power < MIN_NORMAL_SCALE_BITS:
             _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: use a smaller ε")
         return cls(power, 2.0**power)
 
@@ -134,7 +135,7 @@ class _Grid:
         total = np.zeros(query.size, dtype=np.int64)
         limit = 2.0**62 / max(rows.n, 1)  # keeps the sum of all rows within 64 bits
         for chunk in rows.chunks():
-            steps = np.ldexp(query.contribution(chunk, run), -self.power)
+            steps = np.ldexp(contributions(query, chunk, run), -self.power)
             rounded = np.rint(steps)
             if not (np.abs(rounded) < limit).all() or (not self.rounding and (rounded != steps).any()):
                 raise ValueError(f"The contributions to {query.name!r} do not fit the grid of a secure release.")
@@ -148,7 +149,7 @@ def _answer(noise: Noise, run: int, grid: _Grid, total: np.ndarray) -> np.ndarra
     answer = np.empty(len(total))
     for scale in np.unique(scales):
         same = scales == scale
-        measurement = measure(MECHANISMS[noise.law.name], int(same.sum()), math.ldexp(float(scale), -grid.power))
+        measurement = measure(MECHANISMS[type(noise.law)], int(same.sum()), math.ldexp(float(scale), -grid.power))
         answer[same] = np.ldexp(np.array(measurement([int(steps) for steps in total[same]]), dtype=float), grid.power)
     return answer
 

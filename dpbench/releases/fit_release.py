@@ -13,11 +13,12 @@ from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.fit import OK, REPAIRED
-from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
+from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.lookup import build, registry
@@ -78,7 +79,7 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
     curator = SecureCurator(WholeSample(rows), budget, table.leaks)
     ledger = curator.ledger
     try:
-        fit = mechanism.fit(curator, model.prepare(curator), budget)
+        fit = fit_closed(mechanism, model.prepare(closed(curator)), curator, budget)
     except (Refused, Unfinished):
         raise
     except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows

@@ -103,18 +103,18 @@ class NoisyHistogram(Mechanism):
 
 
 def _weights(counts: np.ndarray, threshold: float) -> np.ndarray:
-    """Set the counts below the threshold to 0, in place. A threshold of 0 clips negative counts."""
-    counts[counts < threshold] = 0
-    return counts
+    """Return the counts with those below the threshold set to 0. A threshold of 0 clips negative counts."""
+    return np.where(counts < threshold, 0.0, counts)
 
 
 def _weighted_bins(binning: Binning, scan: Scan, run: int, threshold: float) -> tuple[Rows, np.ndarray]:
     """Return the centres of one run's bins with positive weight, and their weights."""
     indices, weights = [], []
     for start, counts in scan.blocks(run):
-        positive = np.flatnonzero(_weights(counts, threshold) > 0)
+        bins = _weights(counts, threshold)
+        positive = np.flatnonzero(bins > 0)
         indices.append(start + positive)
-        weights.append(counts[positive])
+        weights.append(bins[positive])
     return binning.centres(np.concatenate(indices)[:, None]), np.concatenate(weights)
 
 

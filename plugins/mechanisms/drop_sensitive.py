@@ -11,7 +11,7 @@ from dpbench.accounting.costs import Currency
 from dpbench.base.options import option, options_of
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
-from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
@@ -73,7 +73,7 @@ class DropSensitive(Mechanism):
         geometry = curator.geometry
         sensitive = self.sensitive or geometry.sensitive
         narrow = curator.without(sensitive)
-        fit = self._base().fit(narrow, problem.with_geometry(narrow.geometry), budget)
+        fit = fit_closed(self._base(), problem.with_geometry(narrow.geometry), narrow, budget)
         remaining = np.ones(geometry.dimension, dtype=bool)
         for attribute in sensitive:
             remaining[list(geometry.positions(attribute))] = False

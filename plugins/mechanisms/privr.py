@@ -18,7 +18,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, laplace
 from dpbench.privacy.queries.polynomial import Sensitivity
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.query import RowQuery
 
 FIRST_FIT_SHARE = 0.9
 """The share of the relevance budget for the first weights. The rest pays for the relevance of each feature by these weights."""
@@ -104,7 +104,7 @@ def _threshold(relevance: np.ndarray, floor: float) -> np.ndarray:
 _RULES = {"proportional": _proportional, "threshold": _threshold}
 
 
-class Relevance(Query):
+class Relevance(RowQuery):
     """The sum over rows of the relevance shares |x_j w_j| / sum_k |x_k w_k|, by the weights of each run."""
 
     name = "relevance"

@@ -13,6 +13,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.queries.query import exact_answer
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Truncated(Mechanism):
         objective = problem.polynomial()
 
         def minimiser(sample: Sample) -> Fit:
-            exact = objective.quadratic(objective.exact(sample), sample.n)
+            exact = objective.quadratic(exact_answer(objective, sample), sample.n)
             return Fit.good(problem.minimise(problem.regularised(exact)))
 
         return curator.reveal("truncated fit", minimiser, "the baseline releases the exact minimiser of the truncated objective")

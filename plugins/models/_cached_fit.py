@@ -17,10 +17,20 @@ def cached_fit(exact: Callable[[P, Sample], Fit]) -> Callable[[P, Sample], Fit]:
 
     @wraps(exact)
     def cached(problem: P, sample: Sample) -> Fit:
-        entry: tuple[Sample, Fit] | None = vars(problem).get("_exact")
+        last: LastFit = vars(problem).setdefault("_exact", LastFit())
         # by identity: samples have no equality, and comparing their rows would cost as much as reading them
-        if entry is None or entry[0] is not sample:
-            entry = vars(problem)["_exact"] = sample, exact(problem, sample)
-        return entry[1]
+        if last.entry is None or last.entry[0] is not problem or last.entry[1] is not sample:
+            last.entry = problem, sample, exact(problem, sample)
+        return last.entry[2]
 
     return cached
+
+
+class LastFit:
+    """The last sample and the fit to it. A copy of the problem does not get them: it is handed to whom rows are not shown."""
+
+    def __init__(self) -> None:
+        self.entry: tuple[object, Sample, Fit] | None = None
+
+    def __deepcopy__(self, memo: object) -> LastFit:
+        return LastFit()

@@ -27,9 +27,8 @@ oracle = pytest.mark.skipif(
 
 
 def ledger(*noises: Noise, delta: float = 1e-6, accounting: Any = "pld") -> Ledger:
-    made = Ledger(Budget(1e3, delta, "approx", accounting))
-    made.entries = [noise.ledger_entry(f"q{index}") for index, noise in enumerate(noises)]
-    return made
+    entries = [noise.ledger_entry(f"q{index}") for index, noise in enumerate(noises)]
+    return Ledger(Budget(1e3, delta, "approx", accounting), entries)
 
 
 LEDGERS = [

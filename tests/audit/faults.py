@@ -14,6 +14,12 @@ from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
 from dpbench.privacy.noise import Gaussian, Laplace, Law, Noise, laplace
 
 
+def opened(view: Any) -> Any:
+    """The curator behind its closed view, by taking a function apart: what Python cannot hide from a determined author."""
+    calls = view._call.__closure__[0].cell_contents
+    return calls["release"].__self__
+
+
 @dataclass(frozen=True)
 class Planted(Mechanism):
     """The functional mechanism on the noise that ``noise`` declares."""
@@ -180,7 +186,7 @@ class Peeking(Mechanism):
 
     def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
         query = problem.polynomial()
-        large = curator._sample.moments.xy[:, 0] > 0
+        large = opened(curator)._sample.moments.xy[:, 0] > 0
         epsilon = budget.epsilon / (2 if self.what == "more" else 3 if self.what == "scale" and large.all() else 1)
         noise = laplace(query.l1_bound("tight"), epsilon, "tight")
         answers = [curator.release(query, noise) for _ in range(1 + (self.what == "more" and large.all()))]
@@ -198,7 +204,7 @@ class OneRunPeeking(OneRunMechanism):
 
     def fit_run(self, curator: Any, problem: Any, budget: Any) -> np.ndarray:
         query = problem.polynomial()
-        exact = curator._curator._sample.moments.xy[0, -1]
+        exact = opened(curator._curator)._sample.moments.xy[0, -1]
         noise = laplace(query.l1_bound("tight"), budget.epsilon / 2, "tight")
         for _ in range(1 + int(exact > 0)):
             answer = curator.release(query, noise)
@@ -214,6 +220,6 @@ class HiddenSpending(Planted):
     def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
         query = problem.polynomial()
         curator.release(query, laplace(query.l1_bound("tight"), budget.epsilon / 2, "tight"))
-        curator.ledger.entries.clear()
+        opened(curator).ledger._common.clear()
         answer = curator.release(query, laplace(query.l1_bound("tight"), budget.epsilon, "tight"))
         return Fit.good(query.quadratic(answer, curator.n).trimmed().minimiser())

@@ -23,6 +23,7 @@ from dpbench.audit.neighbours import (
 from dpbench.privacy.curator import Answer, Call
 from dpbench.privacy.noise import Laplace, Noise
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.query import contributions
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 LOGISTIC = Loss(curvature=1 / 8, slope=(0.5, -1.0), printed_slope=1.5, printed_constant=0.0)
@@ -81,7 +82,7 @@ def test_the_search_finds_the_supremum_from_random_pairs(geometry) -> None:
     bound = query.l1_bound("tight")
 
     def move(first, second):
-        return np.abs(query.contribution(first, 0) - query.contribution(second, 0)).sum(axis=1) / bound
+        return np.abs(contributions(query, first, 0) - contributions(query, second, 0)).sum(axis=1) / bound
 
     generator = np.random.default_rng(0)
     start = Pairs(random_rows(g, generator, 400), random_rows(g, generator, 400), ("random",) * 400)
@@ -99,7 +100,7 @@ def test_in_the_corner_the_attaining_pairs_meet_the_supremum_and_the_search_find
     query = Polynomial(loss, geometry(columns, scaling="corner", target=target))
 
     def move(first, second):
-        return np.abs(query.contribution(first, 0) - query.contribution(second, 0)).sum(axis=1) / query.l1_bound("tight")
+        return np.abs(contributions(query, first, 0) - contributions(query, second, 0)).sum(axis=1) / query.l1_bound("tight")
 
     known = attaining_pairs(query.geometry)
     assert move(known.first, known.second).max() == pytest.approx(1.0, rel=1e-12)

@@ -123,13 +123,14 @@ class Confiding(Mechanism):
 
     name = "confiding"
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, opened) -> None:
         self.where = where
+        self.opened = opened
 
     def fit(self, curator, problem, budget) -> Fit:
         query = problem.polynomial()
         curator.release(query, laplace(query.l1_bound("tight"), budget.epsilon, "tight"))
-        large = curator._sample.moments.xy[:, 0] > 0
+        large = self.opened(curator)._sample.moments.xy[:, 0] > 0
         fit = Fit.good(np.zeros((curator.runs, curator.geometry.dimension)))
         if self.where == "status":
             return replace(fit, status=np.where(large, "ok", "repaired"))
@@ -137,8 +138,8 @@ class Confiding(Mechanism):
 
 
 @pytest.mark.parametrize("where", ["status", "notes"])
-def test_a_status_or_a_note_that_depends_on_the_rows_is_caught(where, make) -> None:
+def test_a_status_or_a_note_that_depends_on_the_rows_is_caught(where, make, faults) -> None:
     model = make("model", "linear")
     budget, geometry = Budget(1.0, 1e-6, "pure"), example_geometry(model, 1)
-    outcome = audit(AuditSubject(Confiding(where), model, budget, geometry, AuditSettings(level="replay")))
+    outcome = audit(AuditSubject(Confiding(where, faults.opened), model, budget, geometry, AuditSettings(level="replay")))
     assert any("depend on more than the answers" in line for line in outcome.violations)

@@ -142,8 +142,8 @@ def curators(geometry, rows, curate):
 def test_a_curator_of_one_run_has_every_call_of_a_curator() -> None:
     """Only what concerns several runs, and what audits and the core read, is left out."""
     calls = {name for name, _ in inspect.getmembers(Curator, inspect.isfunction) if not name.startswith("_")}
-    assert calls - {"for_run", "adopt"} <= {name for name in dir(OneRunCurator) if not name.startswith("_")}
-    for name in calls - {"for_run", "adopt"}:
+    assert calls - {"for_run"} <= {name for name in dir(OneRunCurator) if not name.startswith("_")}
+    for name in calls - {"for_run"}:
         batched, single = (inspect.signature(getattr(owner, name)) for owner in (Curator, OneRunCurator))
         assert list(batched.parameters) == list(single.parameters), name
 
@@ -189,12 +189,12 @@ def test_histograms_come_without_the_run_axis(curators) -> None:
     np.testing.assert_array_equal(summary.counts, other.counts)
 
 
-def test_what_is_not_private_is_named_in_the_same_ledger(curators) -> None:
-    batched, single = curators
-    for curator in (batched, single):
+def test_what_is_not_private_is_named_in_the_same_ledger(geometry, rows, curate) -> None:
+    batched, wrapped = (curate(rows(geometry(1), np.zeros((40, 1)), np.zeros(40))) for _ in range(2))
+    for curator in (batched, OneRunCurator(wrapped)):
         assert curator.reveal("rows", lambda sample: int(sample.n[0]), "a test") == 40
         assert curator.leak("penalty_by_cv", "a test", lambda sample: sample.runs) == 1
-    assert single._curator.ledger.as_dict() == batched.ledger.as_dict()
+    assert wrapped.ledger.as_dict() == batched.ledger.as_dict()
 
 
 def test_a_curator_without_an_attribute_still_has_no_run_axis(curators, make) -> None:

@@ -14,16 +14,19 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column
+from dpbench.privacy.queries.query import contributions, exact_answer
 
 
-def test_a_sum_over_many_chunks_is_the_sum(scaled, make, curate) -> None:
+def test_a_sum_over_many_chunks_is_the_sum(scaled, make, curate, row_by_row) -> None:
     many = Rows(np.tile(scaled.z, (8, 1)), scaled.geometry)
     query = make("model", "linear").prepare(curate(many)).polynomial()
-    np.testing.assert_array_equal(WholeSample(many).sums(query), 8 * WholeSample(scaled).sums(query))
+    np.testing.assert_array_equal(WholeSample(many).sums(row_by_row(query)), 8 * WholeSample(scaled).sums(row_by_row(query)))
 
 
 @pytest.mark.parametrize("left_out", [["x1"], ["g0"], ["x0", "g0", "x3"]])
-def test_without_some_attributes_the_sums_are_those_of_the_other_columns(left_out, scaled, block_of, make, curate) -> None:
+def test_without_some_attributes_the_sums_are_those_of_the_other_columns(
+    left_out, scaled, block_of, make, curate, row_by_row
+) -> None:
     block = block_of(scaled, Splits(repeats=2, folds=3), 4_000)
     g = scaled.geometry
     kept = [index for index, name in enumerate(g.attributes) if name not in left_out]
@@ -39,7 +42,7 @@ def test_without_some_attributes_the_sums_are_those_of_the_other_columns(left_ou
             np.testing.assert_array_equal(rows.x[:, 1:], whole.x[:, 1:][:, kept])
             np.testing.assert_array_equal(rows.y, whole.y)
             np.testing.assert_array_equal(narrow.moments.gram[run], gram(rows.z))
-            np.testing.assert_array_equal(narrow.sums(query)[run], query.exact(narrow)[run])
+            np.testing.assert_array_equal(narrow.sums(row_by_row(query))[run], exact_answer(query, narrow)[run])
 
 
 def test_the_bins_of_a_run_are_those_of_its_rows(table) -> None:
@@ -59,7 +62,7 @@ def test_the_bins_of_a_run_are_those_of_its_rows(table) -> None:
                 np.testing.assert_array_equal(sample.for_run(run).bins(binning, 0), expected)
 
 
-def test_whole_tables_have_the_sums_of_their_rows_whether_they_differ_or_repeat(scaled, make, curate) -> None:
+def test_whole_tables_have_the_sums_of_their_rows_whether_they_differ_or_repeat(scaled, make, curate, row_by_row) -> None:
     first, second = scaled.take(np.arange(40)), scaled.take(np.arange(40, 100))
     sample = WholeSample(first, second, first)
     query = make("model", "linear").prepare(curate(sample)).polynomial()
@@ -68,7 +71,7 @@ def test_whole_tables_have_the_sums_of_their_rows_whether_they_differ_or_repeat(
     for run, rows in enumerate((first, second, first)):
         assert sample.rows(run) is rows
         np.testing.assert_array_equal(sample.moments.gram[run], gram(rows.z))
-        np.testing.assert_array_equal(sample.sums(query)[run], query.contribution(rows, 0).sum(axis=0))
+        np.testing.assert_array_equal(sample.sums(row_by_row(query))[run], contributions(query, rows, 0).sum(axis=0))
 
 
 class Weighted:

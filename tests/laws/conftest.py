@@ -11,6 +11,7 @@ import pytest
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.query import contributions
 
 LINEAR = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 LOGISTIC = Loss(curvature=1 / 8, slope=(0.5, -1.0), printed_slope=1.5, printed_constant=0.0)
@@ -86,7 +87,7 @@ class Neighbours:
 
 def moved(query: Polynomial, first: Rows, second: Rows, scale: np.ndarray | float = 1.0) -> np.ndarray:
     """‖change / scale‖₁ of each pair."""
-    return np.asarray(np.abs((query.contribution(first, 0) - query.contribution(second, 0)) / scale).sum(axis=1))
+    return np.asarray(np.abs((contributions(query, first, 0) - contributions(query, second, 0)) / scale).sum(axis=1))
 
 
 def hostile(query: Polynomial, pairs: int = 10_000, seed: int = 0) -> tuple[Rows, Rows]:

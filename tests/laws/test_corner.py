@@ -12,6 +12,7 @@ from scipy import stats
 
 from dpbench.data.scaling import Rows, scale
 from dpbench.privacy.queries.polynomial import Polynomial
+from dpbench.privacy.queries.query import contributions
 from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 CONVENTIONS = ["monomial", "matrix", "code"]
@@ -198,7 +199,7 @@ def weighted(geometry: Any, weights: np.ndarray | float) -> WeightedMoments:
 def euclidean(geometry: Any, first: Rows, second: Rows, s: Any, t: Any) -> np.ndarray:
     """(‖change of B‖_F² + ‖change of A‖²)^½ of each pair, with weights s and t."""
     query = weighted(geometry, KAPPA)
-    change = weighted(geometry, s).contribution(first, 0) - weighted(geometry, t).contribution(second, 0)
+    change = contributions(weighted(geometry, s), first, 0) - contributions(weighted(geometry, t), second, 0)
     return np.asarray(np.linalg.norm(change / query.spread(1.0), axis=1))
 
 

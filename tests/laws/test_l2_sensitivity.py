@@ -10,6 +10,7 @@ import pytest
 
 from dpbench.data.scaling import Rows
 from dpbench.privacy.ledger import Budget
+from dpbench.privacy.queries.query import contributions
 from dpbench.privacy.queries.weighted_moments import WeightedMoments
 from dpbench.privacy.replay import ReplayCurator
 
@@ -26,7 +27,7 @@ def weighted(geometry: Any, weights: np.ndarray | float) -> WeightedMoments:
 def moves(geometry: Any, first: Rows, second: Rows, s: Any, t: Any) -> tuple[np.ndarray, np.ndarray]:
     """‖change‖₁ of the released numbers, and (‖change of B‖_F² + ‖change of A‖²)^½ from whole matrices, pair by pair."""
     query = weighted(geometry, s)
-    change = query.contribution(first, 0) - weighted(geometry, t).contribution(second, 0)
+    change = contributions(query, first, 0) - contributions(weighted(geometry, t), second, 0)
     x, y = np.sqrt(s)[:, None] * first.x, np.sqrt(s) * first.y
     v, w = np.sqrt(t)[:, None] * second.x, np.sqrt(t) * second.y
     B = x[:, :, None] * x[:, None] - v[:, :, None] * v[:, None]

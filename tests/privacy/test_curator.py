@@ -91,7 +91,6 @@ def test_a_call_after_those_of_single_runs_has_noise_of_its_own(repeated, curate
     curator, noise = curate(repeated(zeros, 2), 9.0), laplace(1.0, 1.0, "p")
     singles = [curator.for_run(run) for run in range(2)]
     drawn = [single.release(query, noise)[0] for single in (singles[0], singles[1], singles[1])]
-    curator.adopt(singles)
     later = curator.release(query, noise)
     assert not {*map(tuple, later)} & {*map(tuple, drawn)}
     assert [answer.run for answer in curator.tape] == [0, 1, 1, None]

@@ -340,9 +340,7 @@ def test_answers_to_all_runs_are_left_on_the_tape_when_single_runs_are_over(unit
     noise = laplace(1.0, 0.3, "p")
 
     def ask(asked: Any) -> None:
-        single = asked.for_run(0)
-        single.release(query, noise)
-        asked.adopt([single])
+        asked.for_run(0).release(query, noise)
 
     ask(curator)
     answer = curator.release(query, noise)

@@ -8,8 +8,7 @@ import numpy as np
 from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.noise import Noise
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.query import RowQuery
 
 L1_SENSITIVITY = 2
 """A replaced row leaves one bin and enters another."""
@@ -17,7 +16,7 @@ PROOF = "a replaced row moves two counts by one (Dwork, McSherry, Nissim, Smith 
 
 
 @dataclass(frozen=True)
-class Histogram(Query):
+class Histogram(RowQuery):
     """The count of every bin. There may be too many bins to enumerate, so the exact answer is a sparse histogram."""
 
     binning: Binning
@@ -37,30 +36,25 @@ class Histogram(Query):
         ones[np.arange(rows.n), self.binning.locate(rows)[:, 0]] = 1
         return ones
 
-    def count(self, sample: Sample, run: int) -> BinCounts:
-        """Count one run's rows in the bins that they fill."""
-        return self.binning.count(sample.bins(self.binning, run))
+
+def plain_histogram(query: Histogram) -> Histogram:
+    """Return the same histogram, made anew: its bins are those of the core, and it counts each row once."""
+    if type(query) is not Histogram or type(query.binning) is not Binning:
+        raise TypeError(f"Only a Histogram of a Binning is counted bin by bin. Got {type(query).__name__} instead.")
+    return Histogram(Binning(query.binning.geometry, query.binning.bins_per_attribute), query.name)
 
 
-@dataclass(frozen=True)
+def count_rows(query: Histogram, sample: Sample, run: int) -> BinCounts:
+    """Count one run's rows in the bins that they fill."""
+    return query.binning.count(sample.bins(query.binning, run))
+
+
 class Scan:
     """The noisy counts of all bins, drawn block by block on demand and the same at every pass."""
 
-    _query: Histogram
-    _sample: Sample
-    _noise: Noise
-    _stream: Callable[[int, int], np.random.Generator]
-    """By run and block."""
-    _step: int
+    def __init__(self, blocks: Callable[[int], Iterator[tuple[int, np.ndarray]]]) -> None:
+        self._blocks = blocks
 
     def blocks(self, run: int = 0) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first bin of each block with the noisy counts from there on."""
-        law, scale = self._noise.law, self._noise.scale_of(run)
-        exact = self._query.count(self._sample, run)
-        filled = exact.index[:, 0]
-        for number, start in enumerate(range(0, self._query.size, self._step)):
-            size = min(self._step, self._query.size - start)
-            counts = law.shape(law.standard(self._stream(run, number), size), scale)
-            low, high = np.searchsorted(filled, [start, start + size])
-            counts[filled[low:high] - start] += exact.counts[low:high]
-            yield start, counts
+        return self._blocks(run)

@@ -18,11 +18,9 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry
-from dpbench.data.samples import Sample
-from dpbench.data.scaling import Rows
 from dpbench.privacy.noise import Noise
 from dpbench.privacy.queries.quadratic import Quadratic
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.query import Layer, MomentQuery
 
 Convention = Literal["monomial", "matrix", "code"]
 SensitivityKey = Literal["tight", "published"]
@@ -52,7 +50,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Polynomial(Query):
+class Polynomial(MomentQuery):
     """The coefficients of the summed objective as one query; ``convention`` selects which numbers are released.
 
     ``monomial``: one number for each monomial w_j w_k and w_j (Zhang et al. 2012, Algorithm 1);
@@ -104,17 +102,17 @@ class Polynomial(Query):
         """The number of released coefficients of M; they come first."""
         return len(self.pairs[0])
 
-    def contribution(self, rows: Rows, run: int) -> np.ndarray:
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        column, constant = design_columns(self.geometry)
         j, k = self.pairs
-        x = rows.x
-        slope = self.loss.slope[0] + self.loss.slope[1] * rows.y
-        return np.concatenate([self._weights * x[:, j] * x[:, k], slope[:, None] * x], axis=1)
-
-    def exact(self, sample: Sample) -> np.ndarray:
-        moments = sample.moments
-        j, k = self.pairs
-        linear = self.loss.slope[0] * moments.x + self.loss.slope[1] * moments.xy
-        return np.concatenate([self._weights * moments.xx[:, j, k], linear], axis=1)
+        target = np.full(len(column), self.geometry.features + 1)
+        before, per_target = self.loss.slope
+        return (
+            Layer(column[j], column[k], self._weights * constant[j] * constant[k]),
+            Layer(column, target, per_target * constant, self.quadratic_size),
+            *([Layer(column, 0 * column, before * constant, self.quadratic_size)] if before else []),
+        )
 
     def quadratic(self, coefficients: np.ndarray, n: np.ndarray) -> Quadratic:
         """Return the objective of released coefficients, with the public coefficients filled in."""
@@ -243,3 +241,10 @@ class Polynomial(Query):
         a, b = curvature * part * np.sqrt(2) * squared, 2 * slope * np.sqrt(squared)
         t = 4 * a / np.maximum(b + np.sqrt(b * b + 32 * a * a), np.finfo(float).tiny)
         return np.asarray((np.sqrt(1 - t * t) * (2 * a * t + b) + curvature * rest) * (1 + 1e-12))
+
+
+def design_columns(geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
+    """Return which column of z = (1, features, target) each column of the design is, and the factor between the two."""
+    constant = np.ones(geometry.dimension)
+    constant[: int(geometry.intercept)] = geometry.constant
+    return np.arange(geometry.dimension) + (not geometry.intercept), constant

@@ -1,23 +1,31 @@
-"""A query: a sum over rows that a mechanism asks the Curator for, without access to the rows."""
+"""Queries: the sums over rows that a mechanism asks the Curator for, without access to the rows.
+
+There are two kinds, and both say only what a single row adds. The sums are formed here, so that no query can return a total of
+its own making: a sensitivity is a statement about one row, and it would not hold for anything else.
+"""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpbench.data.samples import Sample
+from dpbench.base.core_classes import is_core_class
+from dpbench.base.read_only import read_only
+from dpbench.data.samples import Sample, row_contributions
 from dpbench.data.scaling import Rows
+
+Array = np.ndarray
 
 
 class Query(ABC):
-    """A sum over rows of a vector-valued contribution.
+    """A sum over rows of a vector-valued contribution: a :class:`MomentQuery` or a :class:`RowQuery`.
 
-    ``name`` names the noise stream: two mechanisms that use the same name get the same standard noise. A query without
-    ``state`` is additive and summed once for all folds, mechanisms and ε, so it must be hashable by its content (a frozen
-    dataclass). A query with a state per run (``state[run]``) is summed over each run's own rows.
+    ``name`` appears in the ledger, and numbers the calls. The noise stream is named by the class and this name, so that two
+    mechanisms that ask the same query get the same standard noise.
     """
 
     name: str
-    state: np.ndarray | None = None
 
     @property
     @abstractmethod
@@ -29,10 +37,151 @@ class Query(ABC):
         """A text that identifies the query beyond its name: an audit compares it between neighbours."""
         return f"{type(self).__name__} of {self.size}"
 
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Consecutive coefficients of an answer, each of which adds a multiple of one second moment.
+
+    Coefficient ``start + i`` gains ``factor[i]`` times the sum over rows of z[``first[i]``] · z[``second[i]``], where z = (1,
+    features, target).
+    """
+
+    first: Array
+    second: Array
+    factor: Array
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        for name, kind in (("first", np.int64), ("second", np.int64), ("factor", np.float64)):
+            object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=kind)))
+        if not (self.first.shape == self.second.shape == self.factor.shape == (len(self.first),)) or self.start < 0:
+            raise ValueError("A layer's arrays must be vectors of one length, and its start must be at least 0.")
+        if not (np.isfinite(self.factor).all() and (self.first >= 0).all() and (self.second >= 0).all()):
+            raise ValueError("A layer's factors must be finite, and its positions must be at least 0.")
+
+
+class MomentQuery(Query):
+    """A linear map of second moments, which the core holds: an answer costs no pass over the rows.
+
+    Required
+        ``name``; ``layers``: the map, as plain data. The layers' coefficients add up, and the answer has as many as they reach.
+
+    Optional
+        ``weighted = True`` and ``weights(rows, run)``: a weight for each row, a function of that row alone (and of what is
+        public). The core then forms the moments of weighted rows, in one pass over each run's own rows. ``source``: queries
+        with the same source share this pass.
+    """
+
+    weighted: bool = False
+
+    @property
     @abstractmethod
-    def contribution(self, rows: Rows, run: int) -> np.ndarray:
+    def layers(self) -> tuple[Layer, ...]:
+        """The linear map."""
+
+    @property
+    def size(self) -> int:
+        return max(layer.start + len(layer.factor) for layer in self.layers)
+
+    def weights(self, rows: Rows, run: int) -> Array:
+        """Return the weight of each row: (rows,)."""
+        return np.ones(rows.n)
+
+    @property
+    def source(self) -> object:
+        """The object whose weights these are."""
+        return self
+
+
+class RowQuery(Query):
+    """Any other sum: the query says what each row contributes, and the core adds the contributions up, chunk by chunk.
+
+    Required
+        ``name``, ``size``; ``contribution(rows, run)``. A row's contribution depends on that row alone (and on what is public).
+
+    Optional
+        ``state``: an array with the runs as its first axis, if contributions depend on earlier answers. Then they are added up
+        for each run, with ``state[run]``. A query without a state is summed once for all folds, mechanisms and ε, with run 0,
+        so it must be hashable by its content: a frozen dataclass.
+    """
+
+    state: Array | None = None
+
+    @abstractmethod
+    def contribution(self, rows: Rows, run: int) -> Array:
         """Return what each row adds: (rows, size)."""
 
-    def exact(self, sample: Sample) -> np.ndarray:
-        """Return the exact answer for each run: (runs, size). Override it if moments give it faster."""
-        return sample.sums(self)
+
+class Passes:
+    """The last pass over weighted rows, which queries with one source share."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Sample, object, Array] | None = None
+
+    def gram(self, query: MomentQuery, sample: Sample) -> Array:
+        """Return the second moments of each run's weighted rows: (runs, d + 2, d + 2)."""
+        source = query.source
+        if self._last is None or self._last[0] is not sample or self._last[1] is not source:
+            grams = np.stack([_weighted_gram(query, sample.rows(run), run) for run in range(sample.runs)])
+            self._last = sample, source, read_only(grams)
+        return self._last[2]
+
+
+def exact_answer(query: Query, sample: Sample, passes: Passes | None = None) -> Array:
+    """Return the exact answer for each run: (runs, size). This is the only place where sums are formed."""
+    if isinstance(query, RowQuery):
+        answer = sample.sums(query)
+    elif isinstance(query, MomentQuery):
+        gram = (passes or Passes()).gram(query, sample) if query.weighted else sample.moments.gram
+        answer = _combined(query.layers, gram.shape[:1], lambda layer: gram[:, layer.first, layer.second])
+    else:
+        raise TypeError(f"A query must be a MomentQuery or a RowQuery. Got {type(query).__name__} instead.")
+    if not np.isfinite(answer).all():
+        raise ValueError(f"The contributions to the query {query.name!r} must be finite numbers.")
+    return read_only(answer)
+
+
+def contributions(query: Query, rows: Rows, run: int) -> Array:
+    """Return what each row adds to the exact answer: (rows, size)."""
+    if isinstance(query, RowQuery):
+        return row_contributions(query, rows, run)
+    if not isinstance(query, MomentQuery):
+        raise TypeError(f"A query must be a MomentQuery or a RowQuery. Got {type(query).__name__} instead.")
+    parts = _combined(query.layers, (rows.n,), lambda layer: rows.z[:, layer.first] * rows.z[:, layer.second])
+    return _row_weights(query, rows, run)[:, None] * parts if query.weighted else parts
+
+
+def stream_name(query: Query) -> str:
+    """Return the name of a query's noise streams: for a core query its name, for any other its class and its name.
+
+    A plugin's queries therefore never share noise with those of the core or of another plugin, whatever they are called.
+    """
+    cls, name = type(query), query.name
+    if not (isinstance(name, str) and name.isprintable() and name):
+        raise ValueError(f"A query's name must be a text that can be printed. Got {name!r} instead.")
+    # printable names cannot contain the separator
+    return name if is_core_class(cls) else "\x1e".join((cls.__module__, cls.__qualname__, name))
+
+
+def _combined(layers: tuple[Layer, ...], shape: tuple[int, ...], moments: Callable[[Layer], Array]) -> Array:
+    """Return the sum of the layers: (…, size)."""
+    total = np.zeros((*shape, max(layer.start + len(layer.factor) for layer in layers)))
+    for layer in layers:
+        total[..., layer.start : layer.start + len(layer.factor)] += layer.factor * moments(layer)
+    return total
+
+
+def _weighted_gram(query: MomentQuery, rows: Rows, run: int) -> Array:
+    """Return Z'SZ, by products of a constant number of rows, so that every engine gets the same bits."""
+    width = rows.z.shape[1]
+    total = np.zeros((width, width))
+    for chunk in rows.chunks():
+        total += chunk.z.T @ (chunk.z * _row_weights(query, chunk, run)[:, None])
+    return total
+
+
+def _row_weights(query: MomentQuery, rows: Rows, run: int) -> Array:
+    weights = np.asarray(query.weights(rows, run), dtype=float)
+    if weights.shape != (rows.n,):
+        raise ValueError(f"The weights of the query {query.name!r} must be one number per row, {rows.n}. Got {weights.shape}.")
+    return weights

@@ -6,22 +6,21 @@ The intercept's column is then 0 or 1, as private as any other, and its own coef
 and counted. If every row has weight 1, that coefficient is n, and public.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dpbench.data.geometry import Geometry
-from dpbench.data.moments import Moments
-from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.queries.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.polynomial import Loss, Polynomial, design_columns
 from dpbench.privacy.queries.quadratic import Quadratic
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.query import Layer, MomentQuery
 
 Array = np.ndarray
 
@@ -30,7 +29,7 @@ _MOMENTS = Loss(curvature=1.0, slope=(0.0, 1.0), printed_slope=1.0, printed_cons
 
 
 @dataclass(eq=False)
-class WeightedMoments(Query):
+class WeightedMoments(MomentQuery):
     """The upper triangle of B = X'SX, then A = X'Sy, of each run: the moments for one step of reweighted least squares.
 
     ``weigh(residuals)`` returns the rows' weights from their residuals y - x'w under the run's own ``state`` w, (runs, D). The
@@ -52,13 +51,22 @@ class WeightedMoments(Query):
         geometry = self.geometry if self.weigh is None else _private_intercept(self.geometry)
         self.objective = Polynomial(_MOMENTS, geometry, "matrix")
         """The same coefficients as a polynomial: it decides which of them are released, and in which order."""
+        self.weighted = self.weigh is not None
         self._part = slice(None)
-        self._cache: list[Any] = []
-        """The last sample and the exact answer on it. The parts of the query share this list."""
+        self._whole: WeightedMoments = self
 
     @property
-    def size(self) -> int:
-        return len(range(self.objective.size)[self._part])
+    def layers(self) -> tuple[Layer, ...]:
+        column, constant = design_columns(self.geometry)
+        j, k = self.objective.pairs
+        target = np.full(len(column), self.geometry.features + 1)
+        first, second = np.concatenate([column[j], column]), np.concatenate([column[k], target])
+        factor = np.concatenate([constant[j] * constant[k], constant])
+        return (Layer(first[self._part], second[self._part], factor[self._part]),)
+
+    @property
+    def source(self) -> object:
+        return self._whole
 
     @property
     def identity(self) -> str:
@@ -67,29 +75,9 @@ class WeightedMoments(Query):
         state = hashlib.blake2b(np.ascontiguousarray(self.state).tobytes(), digest_size=8).hexdigest()
         return f"{super().identity}, weights of at most {self.largest:g}, at the state {state}"
 
-    def contribution(self, rows: Rows, run: int) -> Array:
-        return np.asarray(self._weights(rows, run)[:, None] * self.objective.contribution(rows, run)[:, self._part])
-
-    def exact(self, sample: Sample) -> Array:
-        if not self._cache or self._cache[0] is not sample:
-            moments = sample.moments
-            if self.state is not None:
-                moments = Moments(np.stack([self._gram(sample.rows(run), run) for run in range(sample.runs)]), sample.geometry)
-            j, k = self.objective.pairs
-            self._cache[:] = sample, np.concatenate([moments.xx[:, j, k], moments.xy], axis=1)
-        return np.asarray(self._cache[1][:, self._part])
-
-    def _gram(self, rows: Rows, run: int) -> Array:
-        """Return Z'SZ, by products of a constant number of rows, so that every engine gets the same bits."""
-        width = rows.z.shape[1]
-        total = np.zeros((width, width))
-        for chunk in rows.chunks():
-            total += chunk.z.T @ (chunk.z * self._weights(chunk, run)[:, None])
-        return total
-
-    def _weights(self, rows: Rows, run: int) -> Array:
+    def weights(self, rows: Rows, run: int) -> Array:
         if self.weigh is None or self.state is None:
-            return np.ones(rows.n)
+            return super().weights(rows, run)
         return np.asarray(np.clip(self.weigh(rows.y - rows.x @ self.state[run]), 0.0, self.largest))
 
     def quadratic(self, answer: Array, n: Array) -> Quadratic:
@@ -98,16 +86,16 @@ class WeightedMoments(Query):
         return Quadratic(coefficients.matrix, -2 * coefficients.linear)
 
     @property
-    def matrix(self) -> Query:
+    def matrix(self) -> WeightedMoments:
         """The query for the upper triangle of B alone."""
         return self._only(slice(self.objective.quadratic_size), "matrix")
 
     @property
-    def vector(self) -> Query:
+    def vector(self) -> WeightedMoments:
         """The query for A alone."""
         return self._only(slice(self.objective.quadratic_size, None), "vector")
 
-    def _only(self, part: slice, name: str) -> Query:
+    def _only(self, part: slice, name: str) -> WeightedMoments:
         """Return the query for some of the coefficients, which shares the pass over the rows."""
         query = copy(self)
         query.name, query._part = f"{self.name}/{name}", part

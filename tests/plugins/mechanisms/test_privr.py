@@ -16,6 +16,7 @@ from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.queries.quadratic import Quadratic
+from dpbench.privacy.queries.query import contributions
 
 FALSE_ALARM = 1e-6
 
@@ -178,7 +179,7 @@ def test_replacing_a_row_moves_the_relevance_by_two_at_most_and_attains_it(
     assert (query.state != 0).all()
 
     def moved(first: Any, second: Any) -> np.ndarray:
-        both = [query.contribution(rows(g, x, np.zeros(len(x))), 0) for x in (first, second)]
+        both = [contributions(query, rows(g, x, np.zeros(len(x))), 0) for x in (first, second)]
         return np.asarray(np.abs(both[0] - both[1]).sum(axis=1))
 
     assert moved(*adversary_rows).max() <= 2 + 1e-12

@@ -8,11 +8,11 @@ import numpy as np
 
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.query import RowQuery, exact_answer
 
 
 @dataclass(frozen=True)
-class Columns(Query):
+class Columns(RowQuery):
     """The sums of the first columns of the design."""
 
     count: int
@@ -30,8 +30,8 @@ def test_by_default_the_exact_answer_adds_up_the_contributions_of_each_run(geome
     """Also with more rows than one chunk holds."""
     x = np.random.default_rng(0).integers(-3, 4, (40_000, 3)).astype(float)
     sample = WholeSample(rows(geometry(3), x, np.zeros(40_000)))
-    np.testing.assert_array_equal(Columns(2).exact(sample), x[:, :2].sum(axis=0)[None])
-    np.testing.assert_array_equal(Columns(2).exact(repeated(sample.rows(0), 3)), np.tile(x[:, :2].sum(axis=0), (3, 1)))
+    np.testing.assert_array_equal(exact_answer(Columns(2), sample), x[:, :2].sum(axis=0)[None])
+    np.testing.assert_array_equal(exact_answer(Columns(2), repeated(sample.rows(0), 3)), np.tile(x[:, :2].sum(axis=0), (3, 1)))
 
 
 def test_queries_of_different_sizes_or_classes_have_different_identities() -> None:

@@ -11,6 +11,7 @@ from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import CHUNK, scale
 from dpbench.data.splits import Splits
+from dpbench.privacy.queries.query import Passes, contributions, exact_answer
 from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 KAPPA = 5.0
@@ -27,9 +28,9 @@ def test_a_weighted_intercept_is_private_and_an_unweighted_one_is_not(geometry, 
     plain, private = WeightedMoments(g), weighted(g, KAPPA)
     assert private.size == plain.size + 1
     z = rows(g, [[0.5, -1, 1, 0, 1], [0, 1, -0.25, 1, 0]], [0.5, -1])
-    B = private.quadratic(private.exact(WholeSample(z)), np.array([2.0])).matrix[0]
+    B = private.quadratic(exact_answer(private, WholeSample(z)), np.array([2.0])).matrix[0]
     np.testing.assert_allclose(B, KAPPA * z.x.T @ z.x, rtol=1e-14)
-    objective = plain.quadratic(plain.exact(WholeSample(z)), np.array([2.0]))
+    objective = plain.quadratic(exact_answer(plain, WholeSample(z)), np.array([2.0]))
     np.testing.assert_array_equal(objective.matrix[0], z.x.T @ z.x)
     np.testing.assert_array_equal(objective.linear[0], -2 * z.x.T @ z.y)
 
@@ -39,7 +40,7 @@ def test_weights_beyond_the_bound_are_clipped_to_it(geometry, rows) -> None:
     g = geometry(2)
     z = rows(g, [[1, 0.5], [0.25, -1]], [1, -1])
     for told, kept in ((1e9, KAPPA), (-3.0, 0.0)):
-        np.testing.assert_array_equal(weighted(g, told).contribution(z, 0), weighted(g, kept).contribution(z, 0))
+        np.testing.assert_array_equal(contributions(weighted(g, told), z, 0), contributions(weighted(g, kept), z, 0))
 
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])
@@ -57,12 +58,16 @@ def test_an_exact_answer_is_the_sum_of_its_contributions_in_every_run(scaling, t
         return np.asarray(1 / np.maximum(1 / KAPPA, np.abs(residuals)))
 
     query = WeightedMoments(rows.geometry, weigh, state, KAPPA)
-    exact = query.exact(block.train)
-    np.testing.assert_allclose(exact, block.train.sums(query), rtol=1e-11, atol=1e-9)
+    exact = exact_answer(query, block.train)
+    for run in range(block.train.runs):
+        added = contributions(query, block.train.rows(run), run).sum(axis=0)
+        np.testing.assert_allclose(exact[run], added, rtol=1e-11, atol=1e-9)
     for run in (0, 13):
-        alone = WeightedMoments(rows.geometry, weigh, state[run : run + 1], KAPPA).exact(block.train.for_run(run))
+        single = WeightedMoments(rows.geometry, weigh, state[run : run + 1], KAPPA)
+        alone = exact_answer(single, block.train.for_run(run))
         np.testing.assert_array_equal(alone[0], exact[run])
-    parts = [part.exact(block.train) for part in (query.matrix, query.vector)]
+    passes = Passes()
+    parts = [exact_answer(part, block.train, passes) for part in (query.matrix, query.vector)]
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), exact)
     assert [query.matrix.size, query.vector.size] == [part.shape[1] for part in parts]
     assert query.identity != WeightedMoments(rows.geometry, weigh, 2 * state, KAPPA).identity
