@@ -28,6 +28,7 @@ from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
@@ -75,7 +76,7 @@ class UnitRunner:
         self.source = rows_of(unit.cells[0])
         first = self.source.scaled(unit.repeats[0])  # before the block passes over the tables of the later repeats
         self.target_clipped = first.rows.target_clipped
-        self.features_clipped = dict(zip(first.rows.geometry.columns, first.rows.features_clipped, strict=True))
+        self.features_clipped = _numeric_shares(first.rows)
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
@@ -195,6 +196,13 @@ class UnitRunner:
         from dpbench.audit.subject import AuditSubject
 
         return audit(AuditSubject(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit))
+
+
+def _numeric_shares(rows: Rows) -> dict[str, float]:
+    """Return the share of clipped values of each numeric feature; one-hot columns are never clipped."""
+    one_hot = {index for group in rows.geometry.groups for index in group}
+    shares = zip(rows.geometry.columns, rows.features_clipped, strict=True)
+    return {name: share for index, (name, share) in enumerate(shares) if index not in one_hot}
 
 
 last_runner: OneEntryCache[UnitRunner] = OneEntryCache()

@@ -19,6 +19,8 @@ class ColumnFormat:
     """The part of a date that is the number: year, month, hour, …"""
     date_format: str = ""
     """How dates are written, as in %d.%m.%Y; empty: as in ISO 8601."""
+    other: str = ""
+    """The level that every cell means which is none of the levels; empty: such a cell is refused."""
 
 
 NUMBER, TEXT = ColumnFormat(), ColumnFormat(text=True)

@@ -2,9 +2,9 @@
 
 It is YAML: ``columns`` gives each column's bounds as ``[low, high]`` or ``{low: …, high: …, unit: …, kind: integer}``, its
 ``{levels: […]}``, or ``ignore``. A column may also have ``nulls`` (its codes for a missing value), ``missing`` (the number or
-level that stands for a missing value), ``transform: log`` (or ``log1p``) or ``quantiles: […]``, and, if it holds dates, ``part``
-and ``format``. ``{low: , high: }`` leaves bounds open, for the user to fill in. The other keys are ``target``, ``threshold``,
-``sensitive``, and the settings of the file's dialect.
+level that stands for a missing value), ``other: true`` (all undeclared levels are one more level), ``transform: log`` (or
+``log1p``) or ``quantiles: […]``, and, if it holds dates, ``part`` and ``format``. ``{low: , high: }`` leaves bounds open, for
+the user to fill in. The other keys are ``target``, ``threshold``, ``sensitive``, and the settings of the file's dialect.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,9 @@ NO_WEIGHTS = (
 """Why weights are refused instead of ignored."""
 UNKNOWN_LEVEL = "unknown"
 """The level that missing values get with ``dataset.missing=level``."""
-LEVEL_KEYS = ("levels", "nulls", "missing")
+OTHER_LEVEL = "other"
+"""The level that ``other: true`` gathers all undeclared levels into."""
+LEVEL_KEYS = ("levels", "other", "nulls", "missing")
 COLUMN_KEYS = ("low", "high", "unit", "kind", "transform", "quantiles", "part", "format", *LEVEL_KEYS)
 
 
@@ -49,12 +51,13 @@ class ColumnDeclaration:
     part: str = ""
     date_format: str = ""
     transform: Transform | None = None
+    other: str = ""
 
     @property
     def format(self) -> ColumnFormat:
         """How the column's values are read."""
         whole = self.kind == "integer"
-        return ColumnFormat(self.levels, False, whole, self.nulls, self.missing, self.part, self.date_format)
+        return ColumnFormat(self.levels, False, whole, self.nulls, self.missing, self.part, self.date_format, self.other)
 
     def with_unknown(self) -> Self:
         """Return the declaration with a further level for missing values, if it has levels and nothing stands for them yet."""
@@ -135,12 +138,14 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     if "levels" in fields:
         if others := sorted(set(fields) - set(LEVEL_KEYS)):
             raise Refused(
-                f"The column {name!r} in {owner} has levels, so it can only have nulls and missing. Got {others[0]!r} too."
+                f"The column {name!r} in {owner} has levels, so it can only have other, nulls and missing. Got {others[0]!r} too."
             )
-        levels = parse_levels(name, fields["levels"], owner)
+        other = _parse_flag(fields.get("other", False), f"key 'other' of {name!r}", owner) * OTHER_LEVEL
+        declared = _parse_list(fields["levels"], f"levels of {name!r}", owner)
+        levels = parse_levels(name, declared if other in (*declared, "") else (*declared, other), owner)
         if missing and missing not in level_positions(levels, repr(name)):
             raise Refused(f"The key 'missing' of {name!r} in {owner} must be one of its levels. Got {missing!r} instead.")
-        return ColumnDeclaration(levels=levels, nulls=nulls, missing=missing)
+        return ColumnDeclaration(levels=levels, nulls=nulls, missing=missing, other=other)
     kind = fields.get("kind", "continuous")
     if kind not in get_args(DeclaredKind):
         raise Refused(f"The kind of {name!r} in {owner} must be continuous or integer. Got {kind!r} instead.")
@@ -164,9 +169,7 @@ def _parse_dialect(content: Mapping[str, Any], path: str) -> dict[str, Any]:
     if "nulls" in content:
         settings["nulls"] = parse_codes(content["nulls"], "nulls", path)
     if "header" in content:
-        if content["header"] not in ("true", "false"):
-            raise Refused(f"The key 'header' of {path} must be true or false. Got {content['header']!r} instead.")
-        settings["header"] = content["header"] == "true"
+        settings["header"] = _parse_flag(content["header"], "key 'header'", path)
     Dialect.of(settings)  # refuses wrong settings
     return settings
 
@@ -194,6 +197,12 @@ def _parse_transform(name: str, fields: Mapping[str, Any], bounds: tuple[float, 
         got = fields["transform"]
         raise Refused(f"The transform of {name!r} in {owner} must be log or log1p, or give its quantiles. Got {got!r} instead.")
     return Transform(fields["transform"])
+
+
+def _parse_flag(value: Any, what: str, owner: str) -> bool:
+    if value not in (True, False, "true", "false"):
+        raise Refused(f"The {what} in {owner} must be true or false. Got {value!r} instead.")
+    return value in (True, "true")
 
 
 def _parse_number(value: Any, what: str, owner: str) -> float:

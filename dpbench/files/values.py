@@ -36,7 +36,7 @@ class ColumnChunk:
         if column_format.text:
             return np.asarray(self.texts(nulls).to_numpy(zero_copy_only=False))
         if column_format.levels:
-            values = self.level_positions(column_format.levels, nulls)
+            values = self.level_positions(column_format.levels, nulls, column_format.other)
             fill = level_positions(column_format.levels, f"the column {self.name!r}").get(spelling(column_format.missing))
         else:
             part = column_format.part
@@ -83,16 +83,20 @@ class ColumnChunk:
         self._check(rule, "holds something else", np.asarray(compute.and_(moments.is_null(), dates.is_valid())))
         return np.array(part_of(moments, part).to_numpy(zero_copy_only=False), dtype=float)
 
-    def level_positions(self, levels: Sequence[str], nulls: Sequence[str] = ()) -> np.ndarray:
-        """Return the position of each value's level, with NaN where a value is missing; other values are refused."""
+    def level_positions(self, levels: Sequence[str], nulls: Sequence[str] = (), other: str = "") -> np.ndarray:
+        """Return the position of each value's level, with NaN where a value is missing.
+
+        Any other value means the level ``other``; without one it is refused.
+        """
         import pyarrow
 
         missing = null_spellings((*self.dialect.nulls, *nulls))
         positions = level_positions(levels, f"the column {self.name!r}")
+        rest = positions[spelling(other)] if other else -1.0
 
         def position(value: Any) -> float:
             name = "" if value is None else spelling(value)
-            return positions.get(name, np.nan if name in missing else -1.0)
+            return positions.get(name, np.nan if name in missing else rest)
 
         array = self._plain_array()
         with refuse_on(pyarrow.ArrowNotImplementedError, self._wrong_type(array.type)):

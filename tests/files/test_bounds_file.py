@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,20 @@ def test_weights_are_refused_instead_of_ignored(tmp_path: Path) -> None:
         read_bounds(str(tmp_path / "b.yaml"))
 
 
+@pytest.mark.parametrize("flag", [True, "true"])
+@pytest.mark.parametrize(
+    ("levels", "all_levels"), [(["a"], ("a", "other")), (["a", "b"], ("a", "b", "other")), (["other", "b"],) * 2]
+)
+def test_undeclared_levels_can_be_gathered_into_one(flag: Any, levels: list[str], all_levels: Sequence[str]) -> None:
+    declaration = parse_bounds({"job": {"levels": levels, "other": flag}}, "mine").columns["job"]
+    assert (declaration.levels, declaration.other) == (tuple(all_levels), "other")
+    assert declaration.format.other == "other"
+
+
+def test_a_level_that_is_called_other_gathers_nothing_by_itself() -> None:
+    assert not parse_bounds({"job": {"levels": ["a", "other"]}}, "mine").columns["job"].other
+
+
 def test_a_transform_is_declared_by_its_name_or_by_quantiles() -> None:
     columns = {"wage": {"low": "1", "high": 9, "transform": "log"}, "tax": {"low": 0, "high": 9, "quantiles": ["2", 5]}}
     bounds = parse_bounds(columns, "mine").columns
@@ -82,6 +97,8 @@ def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(lin
         ({"age": "0,1"}, "The bounds of 'age' in mine must be [low, high], levels, or ignore."),
         ({"age": {"low": 0}}, "The bounds of 'age' in mine must be [low, high], levels, or ignore. Got (0, None) instead."),
         ({"age": ["a", "b"]}, "The bounds of 'age' in mine must be numbers. Got 'a' instead."),
+        ({"job": {"levels": ["a"], "other": False}}, "The levels of 'job' in mine must be at least two different texts."),
+        ({"job": {"levels": ["a", "b"], "other": "rest"}}, "The key 'other' of 'job' in mine must be true or false. Got 'rest'"),
         ({"wage": {"low": 1, "high": 9, "transform": "ln"}}, "The transform of 'wage' in mine must be log or log1p, or give its"),
         ({"wage": {"low": 0, "high": 9, "transform": "log"}}, "The lower bound of column 'wage' must be above 0"),
         ({"wage": {"low": 0, "high": 9, "quantiles": 3}}, "The quantiles of 'wage' in mine must be a list. Got 3 instead."),
@@ -99,7 +116,7 @@ def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(lin
         ({"sex": {"levels": "fm"}}, "The levels of 'sex' in mine must be a list. Got 'fm' instead."),
         (
             {"sex": {"levels": ["f", "m"], "unit": "x"}},
-            "The column 'sex' in mine has levels, so it can only have nulls and missing. Got 'unit' too.",
+            "The column 'sex' in mine has levels, so it can only have other, nulls and missing. Got 'unit' too.",
         ),
     ],
 )

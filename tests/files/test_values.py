@@ -48,6 +48,14 @@ def test_a_declared_level_is_a_level_even_if_its_text_could_mean_a_missing_value
     np.testing.assert_array_equal(chunk(values).values(column_format), [0, np.nan, 1])
 
 
+@pytest.mark.parametrize("values", [["1", "2.0", "x", "NA", "-1"], [1, 2, 7, None, -1], [1.0, 2.0, 7.5, np.nan, -1.0]])
+def test_undeclared_levels_become_other_and_missing_ones_stay_missing(values: list[Any]) -> None:
+    gathered = chunk(values).values(ColumnFormat(("1", "other", "2"), nulls=("-1",), other="other"))
+    np.testing.assert_array_equal(gathered, [0, 2, 1, np.nan, np.nan])
+    with pytest.raises(Refused, match="must hold one of its levels"):
+        chunk(values).values(ColumnFormat(("1", "other", "2"), nulls=("-1",)))
+
+
 @pytest.mark.parametrize(
     ("column_format", "expected"),
     [(ColumnFormat(missing="7"), [1, 7]), (ColumnFormat(("1", "unknown"), missing="unknown"), [0, 1])],
