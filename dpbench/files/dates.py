@@ -96,7 +96,7 @@ def _cast_where_possible(texts: Any, kind: Any) -> Any:
             bad = first_failure(texts, kind)
             parts += [texts[:bad].cast(kind), pyarrow.nulls(1, kind)]
             texts = texts[bad + 1 :]
-            if len(parts) > 20:  # so many wrong cells are no dates
+            if len(parts) > 20:  # a column with more wrong cells holds no dates
                 parts.append(pyarrow.nulls(len(texts), kind))
                 break
     return pyarrow.concat_arrays(parts) if parts else pyarrow.nulls(0, kind)

@@ -27,7 +27,7 @@ CITATION = "IPUMS International, Minnesota Population Center, DOI 10.18128/D020"
 
 
 @dataclass(frozen=True)
-class Variable:
+class ExtractVariable:
     """The names of an attribute in extracts, and the range of the codes that are answers."""
 
     names: tuple[str, ...]
@@ -36,20 +36,20 @@ class Variable:
     """The last code that is an answer. None if it depends on the width of the variable: then the last two codes are missing."""
 
 
-VARIABLES: Mapping[str, Variable] = {
-    "age": Variable(("AGE",), 0, 100),
-    "gender": Variable(("SEX",), 1, 2),
-    "marital status": Variable(("MARST",), 1, 4),
-    "education": Variable(("EDATTAIN",), 1, 4),
-    "disability": Variable(("DISABLED", "DISINDEP"), 1, 2),
-    "nativity": Variable(("NATIVITY",), 1, 2),
-    "hours": Variable(("HRSWORK1", "HRSUSUAL1"), 0, 140),
-    "years residing": Variable(("MIGYRS1", "MGYRS1", "MIGYRS2"), 0, None),
-    "ownership": Variable(("OWNERSHIP",), 1, 2),
-    "family size": Variable(("FAMSIZE",), 1, None),
-    "children": Variable(("NCHILD",), 0, 9),
-    "automobiles": Variable(("AUTOS",), 0, 6),
-    "income": Variable(("INCTOT", "INCWAGE", "INCEARN"), -np.inf, None),
+VARIABLES: Mapping[str, ExtractVariable] = {
+    "age": ExtractVariable(("AGE",), 0, 100),
+    "gender": ExtractVariable(("SEX",), 1, 2),
+    "marital status": ExtractVariable(("MARST",), 1, 4),
+    "education": ExtractVariable(("EDATTAIN",), 1, 4),
+    "disability": ExtractVariable(("DISABLED", "DISINDEP"), 1, 2),
+    "nativity": ExtractVariable(("NATIVITY",), 1, 2),
+    "hours": ExtractVariable(("HRSWORK1", "HRSUSUAL1"), 0, 140),
+    "years residing": ExtractVariable(("MIGYRS1", "MGYRS1", "MIGYRS2"), 0, None),
+    "ownership": ExtractVariable(("OWNERSHIP",), 1, 2),
+    "family size": ExtractVariable(("FAMSIZE",), 1, None),
+    "children": ExtractVariable(("NCHILD",), 0, 9),
+    "automobiles": ExtractVariable(("AUTOS",), 0, 6),
+    "income": ExtractVariable(("INCTOT", "INCWAGE", "INCEARN"), -np.inf, None),
 }
 
 COLUMNS = (
@@ -167,7 +167,7 @@ def _chunks(extract: Extract, variables: Mapping[str, str], country: int) -> Ite
         yield {attribute: numbers[name][in_country] for attribute, name in variables.items()}
 
 
-def _is_missing(extract: Extract, variable: Variable, name: str, codes: np.ndarray) -> np.ndarray:
+def _is_missing(extract: Extract, variable: ExtractVariable, name: str, codes: np.ndarray) -> np.ndarray:
     """Return which of the codes of an attribute are not answers."""
     description = extract.codebook.variables[name]
     high = variable.high if variable.high is not None else 10**description.width - 3
