@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -37,9 +38,14 @@ def list_datasets(as_json: bool) -> None:
 @command.command()
 @click.argument("path")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the file there instead of printing it.")
-@click.option("--delimiter", default=",", show_default=True, help="The character between the columns of a CSV.")
-@click.option("--null", "nulls", multiple=True, help="A text that means a missing value; may be given several times.")
-def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...]) -> None:
+@click.option("--target", default="", help="The column to predict.  [default: a guess]")
+@click.option("--delimiter", help="The character between the columns of a CSV, or tab.  [default: a guess]")
+@click.option("--encoding", help="The encoding of a CSV, such as latin-1.  [default: a guess]")
+@click.option("--header/--no-header", default=None, help="Whether the first row names the columns.  [default: a guess]")
+@click.option("--decimal", help="The decimal separator of numbers, . or ,.  [default: a guess]")
+@click.option("--thousands", help="The thousands separator of numbers: comma, point, space, apostrophe.  [default: a guess]")
+@click.option("--null", "nulls", multiple=True, help="A cell that means a missing value; may be given several times.")
+def describe(path: str, out: str | None, target: str, nulls: tuple[str, ...], **dialect: Any) -> None:
     """Draft a bounds file for your own table, for you to edit.
 
     Of a CSV or Parquet table, the numbers come from the data. Of an IPUMS extract, name the codebook, such as cps_00001.xml: the
@@ -48,14 +54,18 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
     from dpbench.files.bounds_draft import draft_bounds
     from dpbench.files.codebook import codebook_of, read_codebook
     from dpbench.files.codebook_draft import draft_from_codebook
-    from dpbench.files.dialects import Dialect
+    from dpbench.files.dialect_guess import guess_dialect
     from dpbench.files.table_files import open_table
+    from dpbench.files.user_files import regular_file
 
+    regular_file(path)
     codebook = codebook_of(path)
     if codebook:
         text = draft_from_codebook(read_codebook(codebook))
     else:
-        text = draft_bounds(open_table(path, Dialect(delimiter, nulls=nulls), "--"))
+        any_style = dialect["decimal"] is None and dialect["thousands"] is None
+        guess = guess_dialect(path, {**dialect, "nulls": nulls})
+        text = draft_bounds(lambda known: open_table(path, known, "--"), guess, target, any_style)
     if out is not None:
         try:
             with Path(out).open("x", encoding="utf-8") as file:
@@ -66,7 +76,7 @@ def describe(path: str, out: str | None, delimiter: str, nulls: tuple[str, ...])
             raise Refused(f"The file {out!r} cannot be written: {error.strerror}.") from None
     if not codebook:
         click.secho(WARNING, err=True, bold=True)
-    use = f"python -m dpbench dataset=table dataset.path={path} dataset.bounds={out}"
+    use = f"python -m dpbench dataset=table {quote(f'dataset.path={path}')} {quote(f'dataset.bounds={out}')}"
     use += " dataset.missing=drop" if codebook else ""
     click.echo(text if out is None else f"Edit it, then: {use}", nl=out is not None)
 

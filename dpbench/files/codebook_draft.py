@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Collection, Mapping
 
 from dpbench.base.errors import check_known
-from dpbench.files.bounds_draft import MAX_DRAFTED_LEVELS
 from dpbench.files.codebook import Codebook, Variable
+from dpbench.files.column_profiles import MAX_DRAFTED_LEVELS
 
 MIN_NUMBERED_SHARE = 0.5
 """A variable is a number if the labels of more than this share of its codes begin with the code itself."""

@@ -130,10 +130,14 @@ class Csv(File):
         if any(map(is_number, header)) or not any(name.strip() for name in header):
             raise Refused(
                 f"The first row of {self.label} must name the columns. Got a number or empty names instead: "
-                f"{self._option}header=false is for files whose first row is a row."
+                f"{self._no_header} is for files whose first row is a row."
             )
         # a delimiter at the end of every row makes a column without a name and without values
         return self._named([*header, *("" for cell in second[len(header) :])] if not any(second[len(header) :]) else header)
+
+    @property
+    def _no_header(self) -> str:
+        return "--no-header" if self._option == "--" else f"{self._option}header=false"
 
     def _named(self, header: Sequence[str]) -> tuple[str, ...]:
         positions = [(name.strip(), f"column_{position}") for position, name in enumerate(header, 1)]
@@ -195,7 +199,7 @@ class Csv(File):
         import pyarrow
 
         text = "UTF-8" if self.dialect.encoding == "utf-8" else self.dialect.encoding
-        hint = f"{self._option}encoding=latin-1 reads files of older programs."
+        hint = f"{self._option}encoding{'=' if self._option != '--' else ' '}latin-1 reads files of older programs."
         try:
             yield
         except UnicodeError:

@@ -49,11 +49,11 @@ class ColumnChunk:
         import pyarrow
         from pyarrow import compute, types
 
-        array = self._plain_array()
+        array = self.plain_array
         kind = array.type
         if types.is_boolean(kind):
             array = array.cast(pyarrow.uint8())
-        elif types.is_string(kind) or types.is_large_string(kind):
+        elif self.holds_texts:
             texts = self.texts(nulls)
             array, signs = parse_numbers(texts, self.dialect.number_style)
             unreadable = np.asarray(compute.and_(array.is_null(), texts.is_valid()))
@@ -77,7 +77,7 @@ class ColumnChunk:
         """Return a part of dates as floats, with NaN where a value is missing."""
         from pyarrow import compute
 
-        dates = self._plain_array() if is_date_type(self._plain_array().type) else self.texts(nulls)
+        dates = self.plain_array if is_date_type(self.plain_array.type) else self.texts(nulls)
         moments = timestamps(dates, date_format)
         rule = f"must hold dates as in {date_format!r}" if date_format else "must hold dates as in 2026-12-31"
         self._check(rule, "holds something else", np.asarray(compute.and_(moments.is_null(), dates.is_valid())))
@@ -98,7 +98,7 @@ class ColumnChunk:
             name = "" if value is None else spelling(value)
             return positions.get(name, np.nan if name in missing else rest)
 
-        array = self._plain_array()
+        array = self.plain_array
         with refuse_on(pyarrow.ArrowNotImplementedError, self._wrong_type(array.type)):
             encoded = array.dictionary_encode()
         different = np.array([position(value) for value in encoded.dictionary.to_pylist()] + [np.nan])
@@ -112,18 +112,30 @@ class ColumnChunk:
         import pyarrow
         from pyarrow import compute
 
-        array = self._plain_array()
+        array = self.plain_array
         with refuse_on((pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError), self._wrong_type(array.type)):
             array = compute.utf8_trim_whitespace(array.cast(pyarrow.large_string()))
         codes = (*self.dialect.nulls, *nulls)
         missing = compute.is_in(array, value_set=pyarrow.array(sorted({*null_spellings(codes), *codes}), array.type))
         return compute.if_else(missing, pyarrow.scalar(None, array.type), array)
 
-    def _plain_array(self) -> Any:
-        """Return the Arrow array without an encoding by a dictionary."""
+    @property
+    def plain_array(self) -> Any:
+        """The Arrow array without an encoding by a dictionary, and with one type of text."""
+        import pyarrow
         from pyarrow import types
 
-        return self.array.dictionary_decode() if types.is_dictionary(self.array.type) else self.array
+        array = self.array.dictionary_decode() if types.is_dictionary(self.array.type) else self.array
+        is_view = getattr(types, "is_string_view", None)  # newer than the oldest supported Arrow
+        return array.cast(pyarrow.large_string()) if is_view and is_view(array.type) else array
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether the cells are texts, which may be numbers, rather than of another type."""
+        from pyarrow import types
+
+        kind = self.plain_array.type
+        return bool(types.is_string(kind) or types.is_large_string(kind))
 
     def _wrong_type(self, kind: Any) -> str:
         return f"The column {self.name!r} of {self.label} must hold numbers or texts. Got the type {kind} instead."

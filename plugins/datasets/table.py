@@ -14,7 +14,6 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
 from dpbench.data.column_format import TEXT, ColumnFormat
 from dpbench.data.table import Column, Table
-from dpbench.files.bounds_draft import MAX_DRAFTED_LEVELS, profile_columns
 from dpbench.files.bounds_file import (
     DIALECT_KEYS,
     NO_WEIGHTS,
@@ -26,6 +25,7 @@ from dpbench.files.bounds_file import (
     read_bounds,
 )
 from dpbench.files.codebook import source_files
+from dpbench.files.column_profiles import MAX_DRAFTED_LEVELS, profile_columns
 from dpbench.files.complete_rows import CompleteRows
 from dpbench.files.data_frames import open_user_table, path_of
 from dpbench.files.dialects import Dialect
@@ -201,10 +201,10 @@ class UserTable(Dataset):
                 raise _constant(file, name)
             if name in levels:
                 columns[name] = ColumnDeclaration(levels=parse_levels(name, levels[name], "dataset.levels"))
-            elif profile.numeric:
+            elif profile.kind == "numbers":
                 columns[name] = ColumnDeclaration(profile.low, profile.high)
             elif profile.categorical:
-                columns[name] = ColumnDeclaration(levels=tuple(sorted(profile.texts)))
+                columns[name] = ColumnDeclaration(levels=profile.levels)
             else:
                 raise Refused(
                     f"The column {name!r} of {file.label} has more than {MAX_DRAFTED_LEVELS} different texts, so it has no "

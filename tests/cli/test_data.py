@@ -146,9 +146,11 @@ def test_a_codebook_drafts_bounds_without_a_warning_and_open_ones_are_all_named(
     [
         (["describe", "no.xml"], "There is no file 'no.xml'."),
         (["describe", "no.csv"], "There is no file 'no.csv'."),
-        (["describe", "semi.csv"], "set --delimiter"),
+        (["describe", "semi.csv", "--delimiter", ","], "set --delimiter"),
         (["describe", "torn.csv.gz"], "torn.csv.gz cannot be read"),
-        (["describe", "rows.csv"], "must name the columns"),
+        (["describe", "rows.csv", "--header"], "must name the columns"),
+        (["describe", "good.csv", "--target", "incme"], "There is no column of good.csv named 'incme'. Did you mean income?"),
+        (["describe", "."], "must be a file. Got a folder instead"),
         (["describe", "good.csv", "--out", "no/where.yaml"], "cannot be written"),
         (["describe", "good.csv", "--delimiter", "ab"], "must be one character"),
         (["describe"], "Missing argument"),
