@@ -161,8 +161,9 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         target = table.geometry.target_column
     plugin = registry().version_of(type(mechanism))
     key = "" if dataset.public else key_id()
-    unit = (target.unit, target.transform.name if target.transform else "") if target else ()
-    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key, *unit)
+    transform = target.transform.name if target and target.transform else ""
+    unit = {"target_unit": target.unit if target else "", "target_transform": transform}
+    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key, **unit)
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 

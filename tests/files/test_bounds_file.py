@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dpbench.base.errors import Refused
 from dpbench.data.table import Column
@@ -70,6 +72,16 @@ def test_undeclared_levels_can_be_gathered_into_one(flag: Any, levels: list[str]
     declaration = parse_bounds({"job": {"levels": levels, "other": flag}}, "mine").columns["job"]
     assert (declaration.levels, declaration.other) == (tuple(all_levels), "other")
     assert declaration.format.other == "other"
+
+
+def test_the_guide_s_example_of_transforms_is_what_it_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    (block,) = re.findall(
+        r"```yaml\n(columns:\n.*?)```", page.partition("### My target is skewed")[2].partition("\n### ")[0], re.S
+    )
+    columns = parse_bounds(yaml.load(block, yaml.BaseLoader)["columns"], "the guide").columns
+    assert columns["wage"] == ColumnDeclaration(1, 100_000, "USD", transform=Transform("log"))
+    assert columns["rent"].transform == Transform("quantile", (0, 400, 700, 1200, 9000))
 
 
 def test_a_level_that_is_called_other_gathers_nothing_by_itself() -> None:
