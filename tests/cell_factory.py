@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from dpbench.records.cell_record import CellRecord, DetailInMemory, State
+from dpbench.records.cell_tags import guarantee_of
 from dpbench.records.metric_info import MetricInfo
 from dpbench.records.sweep_record import SweepRecord
 
@@ -72,11 +73,13 @@ def make_cell(
     ledger["leaks"] = [{"what": what, "why": why} for what, why in leaks.items()]
     standing = {"sound": sound, "private": private, "synthetic": synthetic}
     names = {f"dpbench.{name}": str(value).lower() for name, value in standing.items()}
-    names |= {"dpbench.leaks": ",".join(leaks), "dpbench.version": "9.9", "dpbench.numpy": "2.0"}
+    names |= {"dpbench.leaks": ",".join(leaks), "dpbench.version": "9.9", "dpbench.numpy": "2.0", **(tags or {})}
+    if guarantee_of(names) == "claimed" and "dpbench.guarantee" not in names:
+        names["dpbench.guarantee"] = "sound"
     return CellRecord(
         state,
         {**PARAMS, "mechanism": mechanism, "epsilon": f"{epsilon:g}", **(params or {})},
-        {**names, **(tags or {})},
+        names,
         {name: number for name, number in numbers.items() if name not in without},
         "rmse",
         reason,

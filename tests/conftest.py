@@ -73,6 +73,12 @@ def _digest_key(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ.update({"DPBENCH_KEY_FILE": str(file), "XDG_CONFIG_HOME": str(file.parent)})
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_audits() -> None:
+    """Sweeps of tests audit nothing unless they ask for it, also in subprocesses: their cells are claimed, and say so."""
+    os.environ["DPBENCH_AUDIT_LEVEL"] = "none"
+
+
 @pytest.fixture(scope="session")
 def make_cell() -> Callable[..., CellRecord]:
     """The record of a cell with this mechanism and error; see cell_factory.py."""

@@ -77,7 +77,7 @@ class Cell:
     versions: Mapping[str, str]
     """Versions of the components, digests of their code and of the data: part of the key."""
     audit: AuditSettings = NO_AUDIT
-    """Part of the key if the cell is audited."""
+    """Part of the key if statistics are made, which are recorded. A replay only vouches for what is recorded."""
 
     def build(self, kind: str) -> Any:
         """Return the component of this kind."""
@@ -87,7 +87,7 @@ class Cell:
     def config(self) -> dict[str, Any]:
         """The complete configuration, in the shape of the command line's."""
         components = {kind: getattr(self, kind).as_config() for kind in KINDS}
-        audit = {"audit": asdict(self.audit)} if self.audit.level != "none" else {}
+        audit = {"audit": asdict(self.audit)} if self.audit.level not in ("none", "replay") else {}
         return {**components, "splits": self.splits.as_config(), **self.settings.as_config(), **audit}
 
     @cached_property

@@ -64,11 +64,16 @@ class DatasetRows:
         parts = self.splits.assign(units, self.dataset.rows_per_repeat(units), self.seed, self.identity, repeat)
         return parts if table.persons is None else parts[table.persons.of_row]
 
+    def part_sizes(self, repeat: int = 0) -> np.ndarray:
+        """Return the number of rows in each part: public, because n is, or the number of persons and of the rows of each."""
+        table = self.scaled(repeat)
+        units, rows_each = (table.rows.n, 1) if table.persons is None else (table.persons.count, table.persons.rows_each)
+        return self.splits.sizes(self.dataset.rows_per_repeat(units)) * rows_each
+
     def block(self, repeats: Sequence[int]) -> Block:
         """Return the sums over rows of consecutive repeats."""
-        persons, counts = self.scaled(repeats[0]).persons, None
-        if persons is not None:  # a table with persons is the same for all repeats
-            counts = self.splits.sizes(self.dataset.rows_per_repeat(persons.count)) * persons.rows_each
+        # a table with persons is the same for all repeats
+        counts = None if self.scaled(repeats[0]).persons is None else self.part_sizes(repeats[0])
         parts, tests = self.splits.parts, self.splits.tests
         return Block(lambda repeat: self.scaled(repeat).rows, self.labels, repeats, parts, tests, counts)
 

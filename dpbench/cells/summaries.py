@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dpbench.audit.result import AuditResult
+from dpbench.cells.audit_unit import vouched
 from dpbench.cells.cell import Cell
 from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import advantage_cap
@@ -19,9 +21,14 @@ CONFIDENCE = 0.95
 
 
 def record_of(
-    cell: Cell, parts: Sequence[BlockResult], params: Mapping[str, str], provenance: Provenance, primary: str
+    cell: Cell,
+    parts: Sequence[BlockResult],
+    params: Mapping[str, str],
+    provenance: Provenance,
+    primary: str,
+    audit: AuditResult | None = None,
 ) -> CellRecord:
-    """Return the record of a cell whose blocks have all come back."""
+    """Return the record of a cell whose blocks have all come back, and whose audit is done if it has one."""
     parts = sorted(parts, key=lambda part: part.repeats)
     errors = [part.error for part in parts if part.error]
     if errors:
@@ -29,14 +36,13 @@ def record_of(
         return CellRecord("failed", params, tags, {}, primary, errors[0], key=cell.key, detail=DetailInMemory(cell.config))
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
-    audit = next((part.audited for part in parts if part.audited is not None), None)
     total = ledger.total
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
         "privacy/epsilon_budget": ledger.budget.epsilon,
         EPSILON_ACCOUNTED: total.epsilon if total.private else None,
         "privacy/delta": total.delta,
-        EPSILON_AUDITED: None if audit is None else audit.epsilon,
+        EPSILON_AUDITED: None if audit is None or not total.private else audit.epsilon,
         ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if any(name.startswith("attack/") for name in runs) else None,
         **_health(runs, parts),
         **_model_numbers(runs),
@@ -47,10 +53,12 @@ def record_of(
     by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
     weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
-    verdict = {} if audit is None else {"audit": {"passed": audit.passed, "violations": list(audit.violations)}}
+    tried = audit is not None and audit.passed is not None and total.private
+    verdict = {"audit": {"passed": audit.passed, "violations": list(audit.violations)}} if audit is not None and tried else {}
     detail = DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped)
-    passed = None if audit is None else audit.passed
-    tags = cell_tags(provenance, Standing(cell.settings.noise, ledger.sound, total.private, tuple(ledger.leaks), passed))
+    proven = ledger.sound and bool(ledger.entries)
+    standing = Standing(cell.settings.noise, proven, total.private, tuple(ledger.leaks))
+    tags = cell_tags(provenance, vouched(standing, audit, int(runs["n_train"][0])))
     known = {name: value for name, value in metrics.items() if value is not None}
     history = {name: by_repeat} if all(map(math.isfinite, by_repeat)) else {}
     return CellRecord("run", params, tags, known, primary, key=cell.key, history=history, detail=detail)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from dpbench.privacy.noise import Draws
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.records.names import NONZERO, PENALTY
 from dpbench.registry.lookup import registry
-
-if TYPE_CHECKING:
-    from dpbench.audit.procedure import Audit
 
 MAX_TIMED_FITS = 3
 MAX_TIMING_SECONDS = 0.5
@@ -105,9 +102,9 @@ class UnitRunner:
             curves = {name: values for name, values in columns.items() if values.ndim > 1}
             clipped = self.features_clipped
             notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
-            names, ledger, audited = self.block.geometry.names, fitted.ledger, self.audited(cell, fitted)
+            names, ledger = self.block.geometry.names, fitted.ledger
             numbers = BlockResult(cell.key, self.repeats, runs, curves, dict(fit.health), notes, names, ledger, clipped)
-            return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, audited=audited)
+            return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
 
@@ -187,15 +184,6 @@ class UnitRunner:
         if entry not in self._remembered:
             self._remembered[entry] = compute()
         return self._remembered[entry]
-
-    def audited(self, cell: Cell, fitted: CellFit) -> "Audit | None":
-        """Return the audit on made-up tables of the same geometry, on the block with the first repeat."""
-        if cell.audit.level == "none" or 0 not in self.repeats or not fitted.ledger.total.private:
-            return None
-        from dpbench.audit.procedure import audit
-        from dpbench.audit.subject import AuditSubject
-
-        return audit(AuditSubject(fitted.mechanism, self.source.model, fitted.budget, self.block.geometry, cell.audit))
 
 
 def _numeric_shares(rows: Rows) -> dict[str, float]:

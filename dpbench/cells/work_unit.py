@@ -1,15 +1,11 @@
 """What a work unit is, and what comes back from it: the only data that travels between the parent process and its workers."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpbench.cells.cell import Cell
 from dpbench.privacy.ledger import Ledger
-
-if TYPE_CHECKING:
-    from dpbench.audit.procedure import Audit
 
 
 @dataclass(frozen=True)
@@ -45,5 +41,3 @@ class BlockResult:
     seconds: float = 0.0
     error: str = ""
     """Why the cell failed on this block."""
-    audited: "Audit | None" = None
-    """Only on the block with the first repeat, if an audit was requested and the cell claims to be private."""

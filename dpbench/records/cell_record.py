@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from dpbench.records import names
+from dpbench.records.cell_tags import guarantee_of
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 State = Literal["run", "resumed", "failed", "pruned"]
@@ -78,7 +79,7 @@ class CellRecord:
 
     @property
     def sound(self) -> bool:
-        """Whether every answer carries a proof, and no audit failed."""
+        """Whether every answer carries a proof, nothing leaks, and the audit of the mechanism passed."""
         return self.tags.get(names.SOUND) == "true"
 
     @property
@@ -123,17 +124,37 @@ class CellRecord:
 
     @property
     def ranked(self) -> bool:
-        """Whether it may appear in a ranking: it is private, sound, and without a leak."""
-        return self.done and self.private and self.sound and not self._leak_names
+        """Whether it may appear in a ranking: it is private, proven, without a leak, and no audit failed."""
+        return self.done and guarantee_of(self.tags) in ("sound", "claimed")
+
+    @property
+    def refuted(self) -> bool:
+        """Whether an audit showed that the mechanism reveals more than it claims."""
+        return guarantee_of(self.tags) == "refuted"
 
     @property
     def guarantee(self) -> str:
-        """What may be said about its privacy, in a few plain words."""
-        if not self.private:
-            return "NOT PRIVATE"
-        unproven = "AUDIT FAILED" if self.tags.get(names.AUDIT) == "failed" else "UNPROVEN" if not self.sound else ""
+        """What may be said about its privacy, in a few plain words: what is never ranked is in capitals."""
+        word = guarantee_of(self.tags)
+        if word in ("sound", "claimed", "not_private"):
+            return word if word != "not_private" else "NOT PRIVATE"
         leaks = ", ".join(name for name in self._leak_names if name != UNPROVEN_NOISE.what)
-        return ", ".join(filter(None, [unproven, leaks and f"LEAKS {leaks}"])) or "sound"
+        return ", ".join(filter(None, [word.upper() if word != "leaks" else "", leaks and f"LEAKS {leaks}"]))
+
+    @property
+    def guarantee_why(self) -> str:
+        """What the audit found, or why there was none: a sentence, empty if there is nothing to say."""
+        return self.tags.get(names.GUARANTEE_WHY, "")
+
+    @property
+    def replayed_n(self) -> int:
+        """The rows of the largest replayed table, if it is smaller than the cell's own size class; else 0."""
+        return int(self.tags.get(names.REPLAYED_N, 0))
+
+    @property
+    def table_is_public(self) -> bool:
+        """Whether anyone may see the rows: the digest of a private table has a key."""
+        return names.DIGEST_KEY not in self.tags
 
     def metric(self, name: str, suffix: str = "median") -> float | None:
         """Return a summary of a metric over the runs. A metric with a single value has the same value for every suffix."""

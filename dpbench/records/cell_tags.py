@@ -1,10 +1,18 @@
 """The tags of a cell in MLflow: the one place where they are made."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, cast
 
 from dpbench.base.version import __version__
 from dpbench.records import names
-from dpbench.records.leaks import Leak
+from dpbench.records.leaks import UNPROVEN_NOISE, Leak
+
+Guarantee = Literal["sound", "claimed", "unproven", "refuted", "leaks", "not_private"]
+"""What may be said about a cell's privacy, in one word. Only sound and claimed cells are ranked."""
+AUDIT_TAGS = (names.GUARANTEE, names.GUARANTEE_WHY, names.SOUND, names.REPLAYED_N)
+"""The tags that an audit decides. They may change after the cell was recorded: an audit fits nothing anew."""
+NOTHING_ASKED = "The fit asked the curator nothing, so nothing is proven about it."
 
 
 @dataclass(frozen=True)
@@ -32,11 +40,49 @@ class Standing:
     """What may be said about a cell's privacy. The defaults are those of a failed cell."""
 
     noise: str
-    sound: bool = False
+    proven: bool = False
+    """Whether the fit asked something, and every answer carries a proof."""
     private: bool | None = None
     leaks: tuple[Leak, ...] = ()
     audit_passed: bool | None = None
-    """None if the cell was not audited."""
+    """None if the mechanism was not audited as it is used here."""
+    why: str = ""
+    """What the audit found, or why there was none: a sentence."""
+    replayed_n: int = 0
+    """The largest number of rows that were replayed, if it is less than the cell's own size class; else 0."""
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """None for a failed cell: it has no results that anything could be said about."""
+        if self.private is None:
+            return None
+        if not self.private:
+            return "not_private"
+        if self.audit_passed is False:
+            return "refuted"
+        if not self.proven:
+            return "unproven"
+        if any(leak.what != UNPROVEN_NOISE.what for leak in self.leaks):
+            return "leaks"
+        return "sound" if self.audit_passed else "claimed"
+
+
+def guarantee_tags(standing: Standing) -> dict[str, str]:
+    """Return those of AUDIT_TAGS that the cell has."""
+    word = standing.guarantee
+    texts = (word or "", standing.why, str(word == "sound").lower(), str(standing.replayed_n or ""))
+    return {name: text for name, text in zip(AUDIT_TAGS, texts, strict=True) if text}
+
+
+def guarantee_of(tags: Mapping[str, str]) -> Guarantee:
+    """Return the guarantee that tags state. Cells recorded before there was a tag for it were not replayed by default."""
+    if names.GUARANTEE in tags:
+        return cast(Guarantee, tags[names.GUARANTEE])
+    if tags.get(names.PRIVATE) != "true":
+        return "not_private"
+    if tags.get(names.SOUND) != "true":
+        return "unproven"
+    return "leaks" if tags.get(names.LEAKS) else "claimed"
 
 
 def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
@@ -53,13 +99,10 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.TARGET_UNIT: provenance.target_unit or None,
         names.TARGET_TRANSFORM: provenance.target_transform or None,
         names.NOISE: standing.noise,
-        names.SOUND: str(standing.sound and standing.audit_passed is not False).lower(),
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
         names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
         names.ROWS_DROPPED: str(provenance.rows_dropped) if provenance.rows_dropped else None,
         names.PRIVATE: None if standing.private is None else str(standing.private).lower(),
-        names.AUDIT: {True: "passed", False: "failed", None: None}[standing.audit_passed],
+        **guarantee_tags(standing),
     }
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in tags.items() if value is not None
-    }
+    return {name: text for name, text in tags.items() if text is not None}

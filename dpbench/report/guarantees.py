@@ -7,6 +7,9 @@ from dpbench.report.formatting import group_by, listed, plural
 
 PURE_PROMISE = "no release becomes more likely by more than a factor of e^ε"
 DELTA_PROMISE = "the probability of any set of releases is at most e^ε times what it was, plus δ"
+CLAIMED = "claimed"
+MAX_NAMES = 6
+"""A sentence names this many mechanisms, and counts the others."""
 MEANINGS = {
     "NOT PRIVATE": (
         "No ε covers these results: anyone who sees them may learn what single rows contain. They show what the model could do "
@@ -16,7 +19,7 @@ MEANINGS = {
         "Noise was published with a claim but without a valid proof: it may protect nothing. Treat it as not private. Its ε, in "
         "brackets, is the claim."
     ),
-    "AUDIT FAILED": "A test has refuted the claim: the mechanism reveals more than ε allows. Treat it as not private.",
+    "REFUTED": "An audit has refuted the claim: the mechanism reveals more than its ε allows. Treat it as not private.",
     "LEAKS": (
         "Something else reached the result, which ε does not count: a release would cost more than the ε in brackets, and how "
         "much more is unknown."
@@ -26,22 +29,43 @@ MEANINGS = {
 
 def standings(cells: Sequence[CellRecord]) -> list[tuple[str, str, str]]:
     """Return each standing that a cell of this sweep has, the mechanisms that have it, and what it means."""
-    groups = {word: [cell for cell in cells if word in _words(cell)] for word in ("sound", *MEANINGS)}
-    meanings = {word: MEANINGS.get(word) or _sound_meaning(group) for word, group in groups.items() if group}
+    groups = {word: [cell for cell in cells if word in _words(cell)] for word in ("sound", CLAIMED, *MEANINGS)}
+    meanings = {word: MEANINGS.get(word) or _promise(word, group) for word, group in groups.items() if group}
     return [(word, listed(_names(groups[word], cells)), meaning) for word, meaning in meanings.items()]
 
 
 def _words(cell: CellRecord) -> list[str]:
     """Return what a cell's guarantee says; what it cannot name is a leak."""
-    return ["sound"] if cell.ranked else [word for word in MEANINGS if word in cell.guarantee] or ["LEAKS"]
+    return [cell.guarantee] if cell.ranked else [word for word in MEANINGS if word in cell.guarantee] or ["LEAKS"]
+
+
+def audit_sentences(cells: Sequence[CellRecord]) -> list[str]:
+    """Return a sentence for everything that an audit found, and for every reason why there was none, with the mechanisms."""
+    done = [cell for cell in cells if cell.done]
+    findings = group_by((cell for cell in done if cell.guarantee_why), lambda cell: (cell.guarantee, cell.guarantee_why))
+    sizes = group_by((cell for cell in done if cell.replayed_n), lambda cell: cell.replayed_n)
+    return [
+        *(
+            f"{word[0].upper()}{word[1:]} in {plural(len(group), 'cell')} ({_labels(group)}): {why}"
+            for (word, why), group in findings.items()
+        ),
+        *(f"{_labels(group)}: replayed with at most {n:,} rows, far fewer than a run has." for n, group in sizes.items()),
+    ]
+
+
+def _labels(cells: Sequence[CellRecord]) -> str:
+    return listed(dict.fromkeys(map(label, cells)), most=MAX_NAMES)
 
 
 def standing_sentence(cells: Sequence[CellRecord]) -> str:
     """Return how many cells are ranked, and why the others are not."""
     ranked = sum(cell.ranked for cell in cells)
+    tried = " that a replay could not refute" if all(cell.sound for cell in cells) else ""
+    if ranked == len(cells) == 1:
+        return f"It carries a proof{tried}."
     if ranked == len(cells):
-        return f"All {ranked} cells are private, carry a proof and leak nothing." if ranked > 1 else "It carries a proof."
-    others = group_by((cell for cell in cells if not cell.ranked), lambda cell: cell.guarantee.replace("sound", "LEAKS"))
+        return f"All {ranked} cells are private, carry a proof{tried} and leak nothing."
+    others = group_by((cell for cell in cells if not cell.ranked), lambda cell: cell.guarantee)
     reasons = listed(
         f"{name} {'' if guarantee.startswith('LEAKS') else 'is '}{guarantee}"
         for guarantee, group in others.items()
@@ -52,8 +76,11 @@ def standing_sentence(cells: Sequence[CellRecord]) -> str:
     return f"{ranked} of {len(cells)} cells are ranked: private, proven, and nothing leaked; {reasons}, and must not be released."
 
 
-def _sound_meaning(cells: Iterable[CellRecord]) -> str:
-    """Return what a proof promises: by ε alone if the price was pure, else by ε at a δ."""
+def _promise(word: str, cells: Iterable[CellRecord]) -> str:
+    """Return what a proof promises, by ε alone if the price was pure, else by ε at a δ, and how far it was tried."""
+    tried = "A proof is its author's word: a replay of the mechanism on made-up neighbouring tables did not refute it."
+    if word == CLAIMED:
+        tried = "A proof is its author's word, and nobody has tried it here: `audit.level=replay` does."
     promises = {
         (True,): ("its ε", PURE_PROMISE),
         (False,): ("its ε at its δ", DELTA_PROMISE),
@@ -62,7 +89,7 @@ def _sound_meaning(cells: Iterable[CellRecord]) -> str:
     covered, promise = promises[tuple(sorted({cell.metrics.get("privacy/delta", 0.0) == 0 for cell in cells}))]
     return (
         f"Everything that a fit released is covered by {covered}, with a proof that the ledger names: if one row had other "
-        f"values, {promise}. A proof is its author's word; `python -m dpbench audit` tries it."
+        f"values, {promise}. {tried}"
     )
 
 

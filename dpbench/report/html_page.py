@@ -16,7 +16,7 @@ from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.explosions import EXPLOSION_FACTOR
 from dpbench.report.formatting import group_by, listed, number, p_value_text, plural, quantity
-from dpbench.report.guarantees import standings
+from dpbench.report.guarantees import audit_sentences, standings
 from dpbench.report.labels import unit_heading
 from dpbench.report.leaderboards import Board, Level
 from dpbench.report.question import question
@@ -54,6 +54,7 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         question=question(sweep),
         details=details if len(details) <= MAX_SENTENCES else [],
         standings=standings(done),
+        audits=audit_sentences(done),
         boards=summary.boards[:MAX_BOARDS],
         figures=[(figure, *_picture(folder / f"{figure.name}.png")) for figure in figures],
         tables={table.name: table for table in tables},

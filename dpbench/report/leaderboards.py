@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.explosions import Explosion, explosion
 from dpbench.report.formatting import group_by
-from dpbench.report.statistics.comparable import comparable, currency_text, delta_text, is_pure, rule_of, rule_text
+from dpbench.report.statistics.comparable import comparable, currency_text, delta_text, is_pure, proof_text, rule_of, rule_text
 from dpbench.report.statistics.paired import Comparison, Contest, against_best, distance
 
 
@@ -54,7 +54,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """The cells of a level that may be compared: the same rule for sensitivities, the same currency. The best comes first."""
+    """The cells of a level that may be compared: the same rule for sensitivities, currency and kind of proof, the best first."""
 
     places: tuple[Place, ...]
     basis: str = ""
@@ -175,12 +175,13 @@ def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[tuple[str, str]]:
     """Return what distinguishes each group from the others, in words and in short."""
     rules = len({rule_of(group) for group in groups} - {""}) > 1
     currencies = len({is_pure(group[0]) for group in groups}) > 1
+    proofs = len({group[0].sound for group in groups}) > 1
     bases = []
     for group in groups:
-        words = [rule_text(rule_of(group))] * rules + [currency_text(group)] * currencies
+        words = [rule_text(rule_of(group))] * rules + [currency_text(group)] * currencies + [proof_text(group)] * proofs
         in_labels = all("mechanism.sensitivity" in cell.params for cell in group)
         marks = [f"sensitivity {rule_of(group) or 'of any rule'}"] * (rules and not in_labels)
-        marks += [delta_text(group)] * currencies
+        marks += [delta_text(group)] * currencies + [group[0].guarantee] * proofs
         bases.append((", ".join(words), ", ".join(marks)))
     return bases
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 from dpbench.records.cell_record import State, distinguishing_params, label
 from dpbench.report.formatting import plural
+from dpbench.report.guarantees import audit_sentences
 from dpbench.report.release_price import HEADING
 from dpbench.report.summary import SweepSummary
 from dpbench.report.terminal_table import accounted_text, error_texts
@@ -21,7 +22,7 @@ def note(summary: SweepSummary, figure: str | None) -> str:
     paragraphs.append("\n".join(f"- {sentence}" for sentence in summary.headlines))
     if figure and sweep.run_id:
         paragraphs.append(f"![{figure}](get-artifact?path=report/{figure}&run_uuid={sweep.run_id})")
-    paragraphs += [ERRORS_ARE_PRIVATE if summary.done else "", *leak_sentences(summary.cells)]
+    paragraphs += [ERRORS_ARE_PRIVATE if summary.done else "", *audit_sentences(summary.done), *leak_sentences(summary.cells)]
     paragraphs.append(f"**{HEADING}.** {summary.price.paragraph}" if summary.price else "")
     paragraphs.append(SIMULATED_NOISE if any(cell.simulated for cell in summary.cells) else "")
     paragraphs += [f"`{sweep.command}`", "\n".join(f"- {sentence}" for sentence in sweep.notes), _table(summary)]

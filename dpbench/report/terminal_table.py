@@ -11,6 +11,7 @@ from rich.text import Text
 from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, number, plural, quantity
+from dpbench.report.guarantees import audit_sentences
 from dpbench.report.labels import unit_heading, with_scale
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
@@ -39,7 +40,8 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
         console.print(table)
         if len(cells) > MAX_ROWS:
             console.print(f"… and {plural(len(cells) - MAX_ROWS, 'more cell')}: all of them are in MLflow.")
-    sentences = [*summary.headlines, *health_sentences(summary.done), *leak_sentences(summary.done)] if summary.done else []
+    done = summary.done
+    sentences = [*summary.headlines, *health_sentences(done), *audit_sentences(done), *leak_sentences(done)] if done else []
     sentences += [summary.price.sentence] if summary.price else []
     unfinished = sorted((cell for cell in summary.cells if not cell.done), key=lambda cell: cell.state)
     for (state, reason), cells in group_by(unfinished, lambda cell: (cell.state, cell.reason)).items():

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dpbench.audit.result import AuditResult
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.cells.audit_unit import AuditUnit, run_audit
 from dpbench.cells.summaries import record_of
 from dpbench.cells.unit_runner import run_unit
 from dpbench.cells.work_unit import BlockResult, Unit
@@ -19,6 +21,7 @@ from dpbench.records.names import REPORT_FOLDER
 from dpbench.report.note import note
 from dpbench.report.report_files import write_report
 from dpbench.report.summary import SweepSummary
+from dpbench.sweeps.auditing import Audits, audit_file
 from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
 from dpbench.sweeps.engines import Engine, WorkerDied, engine_named, run
 from dpbench.sweeps.plan import SweepPlan
@@ -43,7 +46,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        return int(any(cell.state == "failed" for cell in self.cells))
+        return int(any(cell.state == "failed" or cell.refuted for cell in self.cells))
 
 
 def execute(
@@ -60,12 +63,13 @@ def execute(
         recorded: Mapping[str, CellRecord] = {}
         if not config["rerun"]:
             plan, recorded = resume(plan, writer)
-        engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
+        audits = Audits(plan, recorded, audit_file(store))
+        engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds + audits.seconds)
         record = describe_sweep(plan, config, command, overrides)
         key = sweep_key(plan, record.preset)
         text = f"`{record.command}`\n\n"
         parent = None
-        if sweep and (plan.to_run or not writer.repeated(key)):
+        if sweep and (plan.to_run or audits.change(recorded.values()) or not writer.repeated(key)):
             with _uninterrupted(store):
                 parent = writer.open_sweep(key, sweep_title(plan, record.preset), record, f"{text}Still running.")
         records: dict[str, CellRecord] = {}
@@ -75,12 +79,14 @@ def execute(
                 records[cell.key] = replace(cell, run_id=writer.write(cell, parent))
 
         try:
-            run_cells(plan, engine, write)
+            run_cells(plan, engine, write, audits)
         except KeyboardInterrupt:
             print(f"{len(records)} of {len(plan.to_run)} cells are recorded; the same command goes on.", file=sys.stderr)
             if parent:
                 writer.close_sweep(parent, "KILLED", f"{text}Interrupted: {len(records)} cells were recorded.")
             raise
+        with _uninterrupted(store):
+            recorded = {key: writer.vouch(cell, audits.new_tags(cell)) for key, cell in recorded.items()}
         summary = SweepSummary(replace(record, cells=tuple(records_of(plan, records, recorded)), run_id=parent or ""))
         with _uninterrupted(store):
             view = save_view(store)
@@ -92,22 +98,33 @@ def execute(
 def run_unrecorded(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:
     """Run every cell of the plan and return the records, writing nothing."""
     records: dict[str, CellRecord] = {}
-    engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds)
-    run_cells(plan, engine, lambda record: records.__setitem__(record.key, record))
+    audits = Audits(plan, {})
+    engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds + audits.seconds)
+    run_cells(plan, engine, lambda record: records.__setitem__(record.key, record), audits)
     return tuple(records_of(plan, records, {}))
 
 
-def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None]) -> None:
-    """Run the plan's units and call ``keep`` with the record of each cell when its last block is in."""
+def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None], audits: Audits) -> None:
+    """Run the plan's units and audits; call ``keep`` with the record of each cell when its last block and its audit are in."""
     planned_cells = {planned.cell.key: planned for planned in plan.to_run}
     results: dict[str, list[BlockResult]] = {key: [] for key in planned_cells}
     with _progress(len(planned_cells)) as advance:
-        for result in _results(engine, plan.units()):
-            results[result.key].append(result)
-            planned = planned_cells[result.key]
-            if sum(len(block.repeats) for block in results[result.key]) == planned.cell.splits.repeats:
-                keep(record_of(planned.cell, results.pop(result.key), planned.params, planned.provenance, planned.primary))
-                advance()
+        for result in _results(engine, [*audits.units, *plan.units()], audits):
+            if result is not None:
+                results[result.key].append(result)
+            # an audit may be the last that several cells waited for
+            for key in list(results) if result is None else [result.key]:
+                planned = planned_cells[key]
+                blocks = sum(len(block.repeats) for block in results[key])
+                if blocks == planned.cell.splits.repeats and not audits.waits(planned.cell):
+                    facts = planned.params, planned.provenance, planned.primary
+                    keep(record_of(planned.cell, results.pop(key), *facts, audits.result(planned.cell)))
+                    advance()
+
+
+def run_item(item: Unit | AuditUnit) -> list[BlockResult] | AuditResult:
+    """Run a work unit or an audit, on a worker."""
+    return run_audit(item) if isinstance(item, AuditUnit) else run_unit(item)
 
 
 def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Mapping[str, CellRecord]) -> list[CellRecord]:
@@ -133,18 +150,28 @@ def _check_settings(config: Mapping[str, Any]) -> None:
     engine_named(config["engine"]["name"], config["engine"]["workers"], 0.0)
 
 
-def _results(engine: Engine, units: Sequence[Unit]) -> Iterator[BlockResult]:
-    """Yield the results of all units. Where a unit's worker died, its cells run one by one, so that only the cause is lost."""
-    again: list[Unit] = []
-    for unit, results in run(engine, run_unit, units):
-        if not isinstance(results, WorkerDied):
+def _results(engine: Engine, items: Sequence[Unit | AuditUnit], audits: Audits) -> Iterator[BlockResult | None]:
+    """Yield the results of all units, and None after each audit, whose result ``audits`` takes.
+
+    Where a unit's worker died, its cells run one by one, so that only the cause is lost.
+    """
+    again: list[Unit | AuditUnit] = []
+    for item, results in run(engine, run_item, items):
+        if isinstance(item, AuditUnit):
+            if isinstance(results, AuditResult):
+                audits.done(item, results)
+            else:  # the worker may live next time, so nothing is kept for other sweeps
+                audits.done(item, AuditResult(None, 0, reason="Its worker process died."), keep=False)
+            yield None
+        elif isinstance(results, list):
             yield from results
-        elif len(unit.cells) > 1:
-            again += [Unit((cell,), unit.repeats) for cell in unit.cells]
+        elif len(item.cells) > 1:
+            again += [Unit((cell,), item.repeats) for cell in item.cells]
         else:
-            yield BlockResult(unit.cells[0].key, unit.repeats, error=results.reason)
+            reason = results.reason if isinstance(results, WorkerDied) else ""
+            yield BlockResult(item.cells[0].key, item.repeats, error=reason)
     if again:
-        yield from _results(engine, again)
+        yield from _results(engine, again, audits)
 
 
 def _close(writer: Writer, summary: SweepSummary, pages: str) -> None:

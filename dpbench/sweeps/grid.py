@@ -29,7 +29,7 @@ FILE_GROUPS = ("engine", "splits", "experiment")
 PLAIN_KEYS = ("rerun", "quick", *(item.name for item in fields(Settings)))
 FIXED_SECTIONS = ("tracking", "engine", "splits", "audit")
 """Sections of the configuration that belong to no component; their keys are those of the configuration files."""
-SAME_FOR_ALL_CELLS = ("engine", "tracking", "rerun")
+SAME_FOR_ALL_CELLS = ("engine", "tracking", "rerun", "audit")
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,8 @@ class TableFacts:
 
     geometry: Geometry
     rows: int
+    train_rows: int
+    """The training rows of a run."""
     dropped: int
     by_rows: bool
     """Whether every fit and score of its model passes over the rows, instead of using second moments."""
@@ -183,7 +185,8 @@ def _table_facts(cell: Cell, model: Model) -> TableFacts:
         raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
     table = source.scaled(0)
     by_moments = "polynomial" in model.provides and "truncation" not in model.provides
-    return TableFacts(table.rows.geometry, table.rows.public_n, table.dropped, not by_moments)
+    train_rows = int(source.part_sizes()[1:].sum())
+    return TableFacts(table.rows.geometry, table.rows.public_n, train_rows, table.dropped, not by_moments)
 
 
 @cache

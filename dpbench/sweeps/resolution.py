@@ -49,7 +49,9 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
         splits = replace(splits, repeats=min(splits.repeats, QUICK_REPEATS))
     choices = {kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()}
     versions = _versions(components, settings)
-    audit = AuditSettings(**config["audit"], seed=settings.seed)
+    audit = AuditSettings(**config["audit"])
+    if audit.level not in ("none", "replay"):  # statistics are numbers of the cell: its seed decides them
+        audit = replace(audit, seed=settings.seed)
     cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit)
     names = {kind: component.name for kind, component in components.items()}
     privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}

@@ -4,11 +4,13 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import AUDIT_TAGS
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.cell_files import StoredDetail, write_cell_files
@@ -104,6 +106,19 @@ class Writer(AbstractContextManager["Writer"]):
             write_cell_files(record, folder)
         self._end(run.info.run_id, "FINISHED" if ok else "FAILED", end)
         return str(run.info.run_id)
+
+    def vouch(self, record: CellRecord, tags: Mapping[str, str]) -> CellRecord:
+        """Return a recorded cell with tags that an audit decided after it was recorded, and write what changed."""
+        if not tags:
+            return record
+        for name, text in tags.items():
+            if record.tags.get(name) != text:
+                self._client.set_tag(record.run_id, name, _cut(text, MAX_TAG_LENGTH))
+        outdated = [name for name in AUDIT_TAGS if name in record.tags and name not in tags]
+        for name in outdated:
+            self._client.delete_tag(record.run_id, name)
+        kept = {name: text for name, text in record.tags.items() if name not in outdated}
+        return replace(record, tags={**kept, **tags})
 
     def close_sweep(
         self, parent: str, status: Ending, note: str, artifacts: Path | None = None, metrics: Mapping[str, float] | None = None

@@ -121,7 +121,7 @@ def _columns(scores: Sequence[str], params: Sequence[str], attacked: bool) -> di
     metrics = [*(f"{score}_median" for score in scores), EPSILON_ACCOUNTED]
     metrics += ["attack/advantage_mean", names.ATTACK_CAP] if attacked else []
     references = [f"{prefix}{score.removeprefix('utility/')}_median" for score in scores for prefix in REFERENCES]
-    tags = (names.SOUND, names.PRIVATE, names.LEAKS, names.STATUS)
+    tags = (names.GUARANTEE, names.LEAKS, names.STATUS)
     groups = (("params", 90, params), ("metrics", 160, metrics), ("tags", 90, tags), ("metrics", 160, references))
     return {f"{kind}.`{name}`": max(width, 7 * len(name) + 25) for kind, width, group in groups for name in group}
 

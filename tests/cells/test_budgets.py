@@ -105,19 +105,19 @@ def test_a_sweep_records_what_was_handed_and_what_it_came_to(tmp_path: Any, monk
 
 
 @pytest.mark.parametrize(
-    ("options", "leaks"),
+    ("options", "leaks", "guarantee"),
     [
-        ({"mechanism": "fm", "dataset.bounds": "data"}, "bounds_from_data"),
-        (PUBLISHED, "unproven_noise"),
-        ({**PUBLISHED, "dataset.bounds": "data"}, "bounds_from_data,unproven_noise"),
-        ({"mechanism": "fm"}, ""),
+        ({"mechanism": "fm", "dataset.bounds": "data"}, "bounds_from_data", "leaks"),
+        (PUBLISHED, "unproven_noise", "unproven"),
+        ({**PUBLISHED, "dataset.bounds": "data"}, "bounds_from_data,unproven_noise", "unproven"),
+        ({"mechanism": "fm"}, "", "claimed"),
     ],
 )
-def test_what_leaks_is_named_in_the_record_with_its_reason(options: dict[str, Any], leaks: str) -> None:
+def test_what_leaks_is_named_in_the_record_with_its_reason(options: dict[str, Any], leaks: str, guarantee: str) -> None:
     some = {"dataset": "gaussian", "dataset.n": 200, "dataset.d": 2, "splits.repeats": 1, "splits.folds": 2, "epsilon": 0.8}
     (row,) = dpbench.sweep({**some, **options}, record=False).to_dict("records")
     assert row["state"] == "run", row["reason"]
     assert row["dpbench.leaks"] == leaks
     assert [part.partition(":")[0] for part in row["dpbench.leaks_why"].split("; ")] == leaks.split(",")
-    assert row["dpbench.sound"] == str("unproven" not in leaks).lower()
+    assert row["dpbench.guarantee"] == guarantee
     assert row["dpbench.noise"] == "simulation"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import LedgerEntry, Nothing, Pure
+from dpbench.audit.result import AuditResult
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.summaries import SUFFIXES, record_of, summaries
 from dpbench.cells.work_unit import BlockResult
@@ -139,8 +140,8 @@ def part() -> Callable[..., BlockResult]:
     return make
 
 
-def record(cell: Cell, *parts: BlockResult) -> CellRecord:
-    return record_of(cell, parts, {"mechanism": "fm"}, Provenance(False, 0, "plugins 1", "2", "cpu"), "rmse")
+def record(cell: Cell, *parts: BlockResult, audit: AuditResult | None = None) -> CellRecord:
+    return record_of(cell, parts, {"mechanism": "fm"}, Provenance(False, 0, "plugins 1", "2", "cpu"), "rmse", audit)
 
 
 def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part: Callable[..., BlockResult]) -> None:
@@ -162,8 +163,9 @@ def test_the_privacy_of_a_record_is_its_ledgers(cell: Cell, part: Callable[..., 
     found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [3, 6]))
     assert found.metrics["privacy/epsilon_budget"] == 0.8
     assert found.metrics["privacy/epsilon_accounted"] == 0.8
-    assert {key: found.tags[f"dpbench.{key}"] for key in ("sound", "private", "leaks")} == {
-        "sound": "true",
+    assert {key: found.tags[f"dpbench.{key}"] for key in ("guarantee", "sound", "private", "leaks")} == {
+        "guarantee": "claimed",
+        "sound": "false",
         "private": "true",
         "leaks": "",
     }
@@ -183,7 +185,28 @@ def test_one_bad_block_is_enough_for_the_worse_standing(cell: Cell, part: Callab
     found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], ledger=leaky))
     assert found.tags["dpbench.leaks"] == "bounds_from_data,lambda"
     found = record(cell, part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], ledger=unsound))
-    assert found.tags["dpbench.sound"] == "false"
+    assert found.tags["dpbench.guarantee"] == "unproven"
+
+
+def test_a_cell_is_as_sound_as_its_ledger_and_its_audit(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    parts = [part(cell.key, repeat, [1, 2]) for repeat in (0, 1)]
+    passed, failed = AuditResult(True, 10), AuditResult(False, 10, ("It moved.",))
+    undone = AuditResult(None, 0, reason="It ended.")
+    audited = [record(cell, *parts, audit=audit) for audit in (passed, failed, undone, None)]
+    assert [found.tags["dpbench.guarantee"] for found in audited] == ["sound", "refuted", "claimed", "claimed"]
+    why = ["", "It moved.", "Not replayed: It ended.", "Not replayed: audit.level=none."]
+    assert [found.guarantee_why for found in audited] == why
+    assert audited[1].detail.ledger["audit"] == {"passed": False, "violations": ["It moved."]}
+    assert "audit" not in audited[2].detail.ledger
+    bare = ledger(LedgerEntry("exact fit", Nothing(), False, "not private"))
+    exact = record(cell, *(part(cell.key, repeat, [1, 2], ledger=bare) for repeat in (0, 1)), audit=undone)
+    assert (exact.tags["dpbench.guarantee"], exact.guarantee_why) == ("not_private", "")
+
+
+def test_a_fit_that_asked_nothing_is_unproven_and_says_so(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    silent = record(cell, *(part(cell.key, repeat, [1, 2], ledger=ledger()) for repeat in (0, 1)), audit=AuditResult(True, 10))
+    assert (silent.tags["dpbench.guarantee"], silent.ranked) == ("unproven", False)
+    assert "asked the curator nothing" in silent.guarantee_why
 
 
 def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: Callable[..., BlockResult]) -> None:

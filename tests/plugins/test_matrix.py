@@ -10,6 +10,7 @@ import pytest
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
+from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.engines import Engine
 from dpbench.sweeps.execution import run_cells
 from dpbench.sweeps.hydra.composition import grid_points
@@ -43,7 +44,7 @@ NEEDS_SENSITIVE = ("dpc", "drop_sensitive")
 
 def ran(planned: SweepPlan) -> list[CellRecord]:
     records: list[CellRecord] = []
-    run_cells(planned, Engine(), records.append)
+    run_cells(planned, Engine(), records.append, Audits(planned, {}))
     return records
 
 
@@ -134,6 +135,6 @@ def test_every_dataset_runs_the_first_sweep(dataset: str) -> None:
     records = ran(plan(grid_points([*grid, f"dataset={dataset.split()[0]}", *SWEPT[dataset]])))
     assert len(records) == 6
     assert faults(records) == []
-    assert {record.tags["dpbench.sound"] for record in records} == {"true"}
+    assert {record.tags["dpbench.guarantee"] for record in records} == {"claimed"}
     synthetic = dataset.split()[0] in ("census", "brazil", "gaussian")
     assert {record.tags["dpbench.synthetic"] for record in records} == {str(synthetic).lower()}

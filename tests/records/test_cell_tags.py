@@ -18,21 +18,27 @@ def test_a_failed_cell_claims_nothing() -> None:
 
 
 def test_a_record_reads_its_tags_back() -> None:
-    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("simulation", sound=True, private=True)))
+    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("simulation", proven=True, private=True, audit_passed=True)))
     assert all((record.sound, record.private, record.synthetic, record.simulated, record.ranked))
     assert record.guarantee == "sound"
 
 
-def test_a_failed_audit_makes_a_cell_unsound() -> None:
-    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("secure", sound=True, private=True, audit_passed=False)))
+def test_a_failed_audit_makes_a_cell_unsound_and_says_why() -> None:
+    standing = Standing("secure", proven=True, private=True, audit_passed=False, why="It moved.")
+    record = CellRecord("run", {}, cell_tags(DRAWN, standing))
     assert not record.sound
-    assert record.tags["dpbench.audit"] == "failed"
-    assert record.guarantee == "AUDIT FAILED"
+    assert (record.tags["dpbench.guarantee"], record.guarantee, record.guarantee_why) == ("refuted", "REFUTED", "It moved.")
+
+
+def test_what_was_replayed_at_another_size_says_so() -> None:
+    standing = Standing("simulation", proven=True, private=True, audit_passed=True)
+    assert "dpbench.replayed_n" not in cell_tags(DRAWN, standing)
+    assert cell_tags(DRAWN, replace(standing, replayed_n=20_000))["dpbench.replayed_n"] == "20000"
 
 
 def test_a_leak_is_named_and_never_ranked() -> None:
     leaks = (Leak("cv", "chosen; on the rows"), Leak("bounds", "read"))
-    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("simulation", sound=True, private=True, leaks=leaks)))
+    record = CellRecord("run", {}, cell_tags(DRAWN, Standing("simulation", proven=True, private=True, leaks=leaks)))
     assert record.tags["dpbench.leaks"] == "cv,bounds"
     assert record.tags["dpbench.leaks_why"] == "cv: chosen; on the rows; bounds: read"
     assert record.guarantee == "LEAKS cv, bounds"

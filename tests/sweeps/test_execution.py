@@ -204,7 +204,7 @@ def test_a_preset_of_ones_own_sweeps_by_itself(home: Any, tmp_path: Path) -> Non
 def test_an_interrupted_sweep_is_killed_and_its_finished_cells_stay(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = execute.run_cells
 
-    def interrupted(planned: Any, engine: Any, keep: Callable[[Any], None]) -> None:
+    def interrupted(planned: Any, engine: Any, keep: Callable[[Any], None], audits: Any) -> None:
         kept: list[Any] = []
 
         def keep_two(record: Any) -> None:
@@ -213,7 +213,7 @@ def test_an_interrupted_sweep_is_killed_and_its_finished_cells_stay(home: Any, m
             kept.append(record)
             keep(record)
 
-        whole(planned, engine, keep_two)
+        whole(planned, engine, keep_two, audits)
 
     monkeypatch.setattr(execute, "run_cells", interrupted)
     answer = home.run(*PAIR)

@@ -16,6 +16,7 @@ from dpbench.cells import unit_runner as unit
 from dpbench.cells.loading import rows_of
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps import plan as plan_module
+from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.engines import Engine, Local
 from dpbench.sweeps.execution import run_cells
 from dpbench.sweeps.hydra.composition import grid_points
@@ -45,7 +46,8 @@ def records(engine: Engine, *overrides: str, backwards: bool = False) -> Records
     sources.last_rows.clear()
     points = grid_points(overrides or GRID)
     found: Records = {}
-    run_cells(plan(points[::-1] if backwards else points), engine, lambda record: found.__setitem__(record.key, record))
+    planned = plan(points[::-1] if backwards else points)
+    run_cells(planned, engine, lambda record: found.__setitem__(record.key, record), Audits(planned, {}))
     return found
 
 

@@ -60,7 +60,7 @@ def test_the_view_has_the_cells_flat_and_the_columns_and_charts_that_answer_the_
     assert {"params.`mechanism`", "metrics.`utility/rmse_median`", "metrics.`privacy/epsilon_accounted`"} <= set(
         state["selectedColumns"]
     )
-    assert {"tags.`dpbench.sound`", "tags.`dpbench.leaks`", "tags.`dpbench.status`"} <= set(state["selectedColumns"])
+    assert {"tags.`dpbench.guarantee`", "tags.`dpbench.leaks`", "tags.`dpbench.status`"} <= set(state["selectedColumns"])
     assert state["orderByKey"] == "metrics.`utility/rmse_median`"
     assert [chart["type"] for chart in state["compareRunCharts"]] == ["SCATTER", "PARALLEL", "BAR"]
     sections = {section["uuid"]: section for section in state["compareRunSections"]}
@@ -86,7 +86,7 @@ def test_a_model_with_another_first_metric_has_its_own_columns_and_charts(
     assert sorted(drawn) == ["utility/error_rate_median", "utility/rmse_median"]
     assert len({chart["uuid"] for chart in state["compareRunCharts"]}) == 6
     assert set(state["columnWidths"]) >= set(shown)
-    assert shown.index("tags.`dpbench.sound`") < shown.index("metrics.`reference/no_privacy/rmse_median`")
+    assert shown.index("tags.`dpbench.guarantee`") < shown.index("metrics.`reference/no_privacy/rmse_median`")
 
 
 def test_what_the_cells_vary_and_what_attacked_them_is_shown(

@@ -1,4 +1,4 @@
-"""Which cells may be compared: those of one problem at one accounted ε under the same rule and in the same currency."""
+"""Which cells may be compared: those of one problem at one accounted ε, with the same rule, currency and kind of proof."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,14 @@ RULES = {TIGHT: "the smallest proven sensitivity (tight)", "published": "the sen
 
 
 def comparable(cells: Sequence[CellRecord]) -> list[list[CellRecord]]:
-    """Split cells of one problem at one accounted ε into groups that may be compared; pure guarantees and tight bounds first.
+    """Split cells of one problem at one accounted ε into groups that may be compared.
+
+    Proofs that were replayed come first, then pure guarantees, then tight bounds.
 
     A cell whose bound is the same under every rule fits every group. It joins the tight group, or the only other one.
     """
     groups = []
-    for _, same in sorted(group_by(cells, is_pure).items(), reverse=True):
+    for _, same in sorted(group_by(cells, lambda cell: (cell.sound, is_pure(cell))).items(), reverse=True):
         rules = group_by(same, lambda cell: cell.sensitivity)
         flexible = rules.pop("", [])
         home = TIGHT if TIGHT in rules else next(iter(rules)) if len(rules) == 1 else ""
@@ -45,6 +47,11 @@ def rule_text(rule: str) -> str:
 def currency_text(cells: Sequence[CellRecord]) -> str:
     """Return in words whether these cells are private by ε alone or also need a δ."""
     return f"a guarantee by ε {'alone' if is_pure(cells[0]) else 'with a δ'} ({delta_text(cells)})"
+
+
+def proof_text(cells: Sequence[CellRecord]) -> str:
+    """Return in words whether the proofs of these cells were tried."""
+    return "a proof that was replayed (sound)" if cells[0].sound else "a proof that was not replayed (claimed)"
 
 
 def delta_text(cells: Sequence[CellRecord]) -> str:

@@ -1,0 +1,90 @@
+"""An audit unit: a mechanism on a model, geometry, number of rows and budget, which a worker audits once for all its cells."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dpbench.audit.result import AuditResult
+from dpbench.base.errors import Refused
+from dpbench.base.one_thread import one_thread
+from dpbench.cells.budgets import budget_of
+from dpbench.cells.cell import Cell, digest
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Model
+from dpbench.data.geometry import Geometry
+from dpbench.privacy.ledger import Budget
+from dpbench.records.cell_tags import NOTHING_ASKED, Standing
+from dpbench.records.leaks import UNPROVEN_NOISE
+
+MAX_SIZE_CLASS = 100_000
+
+
+@dataclass(frozen=True)
+class AuditUnit:
+    """What an audit depends on. No private row is part of it: the tables are made up."""
+
+    cell: Cell
+    """The first of the cells that share this audit."""
+    geometry: Geometry
+    n: int
+    """The number of training rows of a run."""
+    code: str
+    """The digest of the code that the fit runs: the mechanism's, the model's, and dpbench's own."""
+
+    @property
+    def name(self) -> str:
+        return f"audit {self.digest[:8]}"
+
+    @cached_property
+    def digest(self) -> str:
+        """What two cells have in common if one audit vouches for both."""
+        settings, components = self.cell.settings, (self.cell.mechanism, self.cell.model)
+        budget = {name: getattr(settings, name) for name in ("epsilon", "delta", "budget", "accounting")}
+        # a matched budget is searched with as many rows as a run has; otherwise only the size class counts
+        size = self.n if settings.budget == "matched" else size_class(self.n)
+        config = [component.as_config() for component in components]
+        return digest([config, budget, size, asdict(self.geometry), asdict(self.cell.audit), self.code, np.__version__])
+
+
+def size_class(n: int) -> int:
+    """Return the power of ten below a number of rows, at most 100,000."""
+    return int(min(10 ** (len(str(n)) - 1), MAX_SIZE_CLASS))
+
+
+def run_audit(unit: AuditUnit) -> AuditResult:
+    """Audit the mechanism of a unit. An audit that cannot be done says why, and costs no cell."""
+    with one_thread():
+        start = time.process_time()
+        try:
+            mechanism, model = unit.cell.build("mechanism"), unit.cell.build("model")
+            budget = budget_of(unit.cell.settings, mechanism, model, unit.geometry, unit.n)
+            result = audit_of(unit, mechanism, model, budget)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
+            text = str(error) if isinstance(error, Refused) else f"On made-up tables the fit ends with {type(error).__name__}."
+            result = AuditResult(None, 0, reason=text)
+        return replace(result, seconds=time.process_time() - start)
+
+
+def audit_of(unit: AuditUnit, mechanism: Mechanism, model: Model, budget: Budget) -> AuditResult:
+    """Return the result of the audit, unless a declared leak makes it pointless: it would only find the leak again."""
+    from dpbench.audit.procedure import audit
+    from dpbench.audit.subject import AuditSubject
+
+    subject = AuditSubject(mechanism, model, budget, unit.geometry, unit.cell.audit)
+    leaks = [leak.what for leak in subject.tape_fit().ledger.leaks if leak != UNPROVEN_NOISE]
+    if leaks:
+        return AuditResult(None, 0, reason=f"It leaks {', '.join(leaks)}.")
+    return AuditResult.of(audit(subject), unit.cell.audit.rows)
+
+
+def vouched(standing: Standing, result: AuditResult | None, n: int) -> Standing:
+    """Return the standing of a cell with runs of n rows after the audit that it shares; None if there was none."""
+    if result is not None and result.passed is not None:
+        replayed_n = result.n if result.passed and result.n < size_class(n) else 0
+        standing = replace(standing, audit_passed=result.passed, why=result.sentence, replayed_n=replayed_n)
+    elif standing.guarantee == "claimed":
+        why = "audit.level=none." if result is None else result.sentence
+        standing = replace(standing, why=f"Not replayed: {why}")
+    return replace(standing, why=NOTHING_ASKED) if standing.guarantee == "unproven" and not standing.leaks else standing

@@ -1,0 +1,118 @@
+"""The audits of a sweep: one for all cells that it vouches for, and none that was done before with the same code.
+
+The results are lines of a file next to a SQLite store, or in the user's cache folder if the store is elsewhere.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from dpbench.audit.result import AuditResult
+from dpbench.cells.audit_unit import AuditUnit, vouched
+from dpbench.cells.cell import Cell
+from dpbench.files.download_cache import cache_folder
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import Standing, guarantee_of, guarantee_tags
+from dpbench.registry.code_digest import fit_digest
+from dpbench.registry.lookup import registry
+from dpbench.sweeps.plan import SweepPlan
+from dpbench.tracking.store import Store
+from dpbench.tracking.store_uri import sqlite_path
+
+FILE_SUFFIX = ".audits.jsonl"
+SECONDS_PER_AUDIT = 0.1
+"""Of one mechanism, model, geometry and budget, by replay."""
+
+
+class Audits:
+    """The audits that the cells of a plan need, and their results as far as they are known.
+
+    A recorded cell needs one if it was never audited: then the audit vouches for its record, and nothing is fitted again.
+    """
+
+    def __init__(self, plan: SweepPlan, recorded: Mapping[str, CellRecord], file: Path | None = None) -> None:
+        self._file = file
+        claimed = {key for key, record in recorded.items() if guarantee_of(record.tags) == "claimed"}
+        cells = [planned.cell for planned in plan.cells if planned.state == "run" or planned.cell.key in claimed]
+        self._of_cell: dict[str, AuditUnit] = {}
+        for cell in cells:
+            if cell.audit.level != "none":
+                table = plan.tables[cell.shared]
+                self._of_cell[cell.key] = AuditUnit(cell, table.geometry, table.train_rows, _code_of(cell))
+        self._results = _read(file) if self._of_cell else {}
+
+    @property
+    def units(self) -> list[AuditUnit]:
+        """The audits that are to be done: one for all cells that it vouches for."""
+        missing = {unit.digest: unit for unit in self._of_cell.values() if unit.digest not in self._results}
+        return list(missing.values())
+
+    @property
+    def seconds(self) -> float:
+        """A rough estimate of the time that they take on one core."""
+        return SECONDS_PER_AUDIT * len(self.units)
+
+    def waits(self, cell: Cell) -> bool:
+        """Return whether the cell's audit is not done yet."""
+        return cell.key in self._of_cell and self.result(cell) is None
+
+    def result(self, cell: Cell) -> AuditResult | None:
+        """Return the result of the cell's audit; None if it needs none, or if it is not done yet."""
+        unit = self._of_cell.get(cell.key)
+        return self._results.get(unit.digest) if unit else None
+
+    def done(self, unit: AuditUnit, result: AuditResult, *, keep: bool = True) -> None:
+        """Take the result of an audit, and write it to the file unless another attempt could end otherwise."""
+        self._results[unit.digest] = result
+        if self._file is not None and keep:
+            _append(self._file, result.as_line(unit.digest))
+
+    def change(self, records: Iterable[CellRecord]) -> bool:
+        """Return whether an audit will say something new about a recorded cell."""
+        return any(record.key in self._of_cell for record in records)
+
+    def new_tags(self, record: CellRecord) -> dict[str, str]:
+        """Return the tags of a recorded cell that its audit decides; none if it has no audit here."""
+        unit = self._of_cell.get(record.key)
+        if unit is None:
+            return {}
+        standing = vouched(Standing("", proven=True, private=True), self._results.get(unit.digest), unit.n)
+        return guarantee_tags(standing)
+
+
+def audit_file(store: Store) -> Path:
+    """Return the file of the results that are kept for a store."""
+    path = sqlite_path(store.uri)
+    if path is not None:
+        return path.with_name(path.stem + FILE_SUFFIX)
+    return cache_folder("audits", hashlib.sha256(store.shown.encode()).hexdigest()[:16] + FILE_SUFFIX)
+
+
+def _code_of(cell: Cell) -> str:
+    """Return the digest of the code that the cell's fit runs: a mechanism may name another one in its options."""
+    mechanisms = registry().names("mechanism")
+    named = [value for value in cell.mechanism.options.values() if isinstance(value, str) and value in mechanisms]
+    classes = [registry().get("mechanism", name) for name in [cell.mechanism.name, *named]]
+    return fit_digest([*classes, registry().get("model", cell.model.name)])
+
+
+def _read(file: Path | None) -> dict[str, AuditResult]:
+    """Return the results of a file, by digest; a file that does not exist or cannot be read has none."""
+    lines: list[str] = []
+    if file is not None:
+        with suppress(OSError, UnicodeDecodeError):
+            lines = file.read_text(encoding="utf-8").splitlines()
+    return dict(filter(None, map(AuditResult.from_line, lines)))
+
+
+def _append(file: Path, line: str) -> None:
+    """Append a line in one write, so that several processes may share the file. Without it the next sweep audits again."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,185 @@
+"""A sweep tries every mechanism before it calls its cells sound, once, and says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpbench.audit.result import AuditResult
+from dpbench.cells.audit_unit import AuditUnit
+from dpbench.registry import code_digest
+from dpbench.sweeps import execution
+from dpbench.sweeps.auditing import Audits, audit_file
+from dpbench.tracking.store import Store
+
+SMALL = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=2", "splits.folds=2", "engine=serial")
+FAULT = """
+    from dataclasses import dataclass
+    from dpbench import Fit, Mechanism, hookimpl
+    from dpbench.privacy.noise import laplace
+
+    @dataclass(frozen=True)
+    class Short(Mechanism):
+        '''Noise for a part of the sensitivity.'''
+
+        name = "short"
+        guarantee = "ε-DP, it says"
+
+        def fit(self, curator, problem, budget):
+            query = problem.polynomial()
+            answer = curator.release(query, laplace(query.l1_bound("tight") * SHARE, budget.epsilon, "wrong"))
+            return Fit.good(query.quadratic(answer, curator.n).trimmed().minimiser())
+
+    @hookimpl
+    def dpbench_mechanisms():
+        return [Short]
+"""
+
+
+@pytest.fixture
+def put(drop_in: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Write the mechanism that takes this share of its sensitivity."""
+
+    def write(share: str) -> None:
+        code_digest._digest_of.cache_clear()
+        drop_in("short", FAULT.replace("SHARE", share))
+
+    return write
+
+
+@pytest.fixture
+def audited(monkeypatch: pytest.MonkeyPatch) -> list[AuditUnit]:
+    """The audits that are done, in this process."""
+    units: list[AuditUnit] = []
+    run = execution.run_audit
+
+    def counted(unit: AuditUnit) -> AuditResult:
+        units.append(unit)
+        return run(unit)
+
+    monkeypatch.setattr(execution, "run_audit", counted)
+    return units
+
+
+def guarantees(home: Any) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for run in home.runs():
+        found.setdefault(run.data.params["mechanism"], set()).add(run.data.tags["dpbench.guarantee"])
+    return found
+
+
+def test_a_mechanism_whose_sensitivity_is_too_small_is_refuted_and_not_ranked(home: Any, put: Any, audited: Any) -> None:
+    command = ("-m", "mechanism=short,fm,no_privacy", "epsilon=0.5,1", *SMALL, "audit.level=replay")
+    put("0.25")
+    answer = home.run(*command)
+    assert answer.code == 1
+    assert [row[-1] for row in answer.table] == ["REFUTED"] * 2 + ["sound"] * 2 + ["NOT PRIVATE"] * 2
+    assert "short has the lowest" not in answer.out
+    assert "REFUTED in 2 cells (short): " in answer.out
+    assert guarantees(home) == {"short": {"refuted"}, "fm": {"sound"}, "no_privacy": {"not_private"}}
+    (refuted, *_) = home.runs(guarantee="refuted")
+    assert refuted.data.tags["dpbench.sound"] == "false"
+    assert "moved by 4 times" in refuted.data.tags["dpbench.guarantee_why"]
+    assert len(audited) == 6
+    assert "mlflow.audits.jsonl" in home.files
+
+    again = home.run(*command, "rerun=true")
+    assert (again.code, again.counted) == (1, "Cells: 6 run.")
+    assert len(audited) == 6, "the second sweep pays nothing"
+    resumed = home.run(*command)
+    assert (resumed.code, [row[-1] for row in resumed.table]) == (1, [row[-1] for row in answer.table])
+
+    put("1")
+    repaired = home.run(*command)
+    assert (repaired.code, repaired.counted) == (0, "Cells: 2 run, 4 already recorded (rerun=true runs them again).")
+    assert [row[-1] for row in repaired.table] == ["sound"] * 4 + ["NOT PRIVATE"] * 2
+    assert [unit.cell.mechanism.name for unit in audited[6:]] == ["short"] * 2, "an edited file is tried again, and no other"
+
+
+def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(home: Any, audited: Any, put: Any) -> None:
+    put("0.25")
+    command = ("-m", "mechanism=short,fm", *SMALL)
+    answer = home.run(*command, "audit.level=none")
+    assert (answer.code, [row[-1] for row in answer.table]) == (0, ["claimed"] * 2)
+    assert "Claimed in 2 cells (short and fm): Not replayed: audit.level=none." in " ".join(answer.out.split())
+    assert audited == []
+    assert home.files == ["mlartifacts", "mlflow.db"]
+    tried = home.run(*command, "audit.level=replay")
+    assert tried.counted.startswith("Cells: 0 run, 2 already recorded")
+    assert (tried.code, [row[-1] for row in tried.table]) == (1, ["REFUTED", "sound"])
+    assert guarantees(home) == {"short": {"refuted"}, "fm": {"sound"}}
+    assert all("Not replayed" not in run.data.tags.get("dpbench.guarantee_why", "") for run in home.runs())
+    assert len(home.runs("sweep")) == 2
+    later = home.run(*command, "audit.level=none")
+    assert [row[-1] for row in later.table] == ["REFUTED", "sound"], "what was found stays recorded"
+    assert len(audited) == 2
+    assert len(home.runs("sweep")) == 2, "nothing new to say"
+
+
+def test_a_claimed_cell_wins_over_no_sound_one_without_a_word(home: Any, put: Any) -> None:
+    """The cell that nobody tried has a hundredth of the noise."""
+    put("0.01")
+    home.run("-m", "mechanism=short", *SMALL, "audit.level=none")
+    mixed = home.run("-m", "mechanism=fm", *SMALL, "audit.level=replay")
+    assert mixed.code == 0
+    both = home.run("-m", "mechanism=short,fm", *SMALL, "audit.level=none")
+    assert [row[-1] for row in both.table] == ["claimed", "sound"]
+    text = " ".join(both.out.split())
+    assert "no winner is named across the groups" in text
+    assert "fm: a proof that was replayed (sound); short: a proof that was not replayed (claimed)." in text
+    assert "has the lowest error" not in text
+
+
+def test_cells_that_differ_by_attack_repeats_or_data_share_an_audit(planned: Any) -> None:
+    attacks = planned(*SMALL, "attack=none,membership", "mechanism=fm", "audit.level=replay")
+    assert len(attacks.to_run) == 2
+    assert len(Audits(attacks, {}).units) == 1
+    seeds = planned(*SMALL, "seed=1,2", "mechanism=fm,dpba", "epsilon=1,2", "audit.level=replay")
+    assert len(seeds.to_run) == 8
+    assert len(Audits(seeds, {}).units) == 4
+
+
+def test_a_mechanism_that_names_another_is_audited_again_if_the_other_changes(planned: Any, put: Any) -> None:
+    def unit() -> AuditUnit:
+        options = ("mechanism.base=short", "dataset.sensitive=[x1]", "audit.level=replay")
+        (only,) = Audits(planned(*SMALL, "mechanism=drop_sensitive", *options), {}).units
+        return only
+
+    put("0.25")
+    first = unit()
+    put("1")
+    assert unit().digest != first.digest
+
+
+def test_results_are_shared_by_processes_and_torn_lines_do_no_harm(planned: Any, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "store.audits.jsonl"
+    plan = planned(*SMALL, "mechanism=fm,dpba,privr", "audit.level=replay")
+    audits = Audits(plan, {}, file)
+    fm, dpba, privr = audits.units
+    for unit in (fm, dpba):
+        assert audits.waits(unit.cell)
+        audits.done(unit, AuditResult(True, 8))
+        assert not audits.waits(unit.cell)
+    audits.done(privr, AuditResult(None, 0, reason="Its worker process died."), keep=False)
+    with file.open("a") as torn:
+        torn.write('{"digest": "')
+    (left,) = Audits(plan, {}, file).units
+    assert left.digest == privr.digest, "what may end otherwise is tried again"
+
+
+def test_a_store_elsewhere_keeps_its_results_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
+    beside = audit_file(Store(f"sqlite:///{tmp_path / 'some.db'}", "e", "1", None))  # type: ignore[arg-type]
+    assert beside == tmp_path / "some.audits.jsonl"
+    remote = [audit_file(Store(f"http://me:{word}@host:5000", "e", "1", None)) for word in ("a", "b")]  # type: ignore[arg-type]
+    assert remote[0] == remote[1], "a password names no file"
+    assert remote[0].is_relative_to(tmp_path / "cache")
+
+
+def test_an_audits_level_is_one_for_the_whole_sweep_and_no_key_of_a_replayed_cell(home: Any, planned: Any) -> None:
+    assert home.run("-m", "audit.level=none,replay", *SMALL).refused("'audit.level'", "2 values")
+    keys = {level: planned(*SMALL, f"audit.level={level}").cells[0].cell.key for level in ("none", "replay", "component")}
+    assert keys["none"] == keys["replay"] != keys["component"]
