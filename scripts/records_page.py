@@ -32,8 +32,8 @@ A cell is one mechanism on one model and one dataset, attacked by one attack, at
 run as well, the parent of its cells. A cell that was run alone has no parent.
 """
 RANKED = """\
-Rankings should keep to cells with `dpbench.sound = true`, or to those with `dpbench.guarantee = claimed` among themselves: the others
-cannot be compared by their error. A later audit may change these tags of a recorded cell, and no other name.
+Rankings should keep to cells with `dpbench.sound = true`, or to those with `dpbench.guarantee = claimed` among themselves: the
+others cannot be compared by their error. A later audit may change these tags of a recorded cell, and no other name.
 """
 METRICS = """\
 A cell has many runs, one for each repeat and each tested fold. A metric that varies across runs is recorded once per suffix:

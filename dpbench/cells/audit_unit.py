@@ -7,16 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.audit.result import AuditResult
+from dpbench.audit.subject import AuditSettings, AuditSubject
 from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
-from dpbench.cells.cell import Cell, digest
+from dpbench.cells.cell import Cell, Settings, digest
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
-from dpbench.privacy.ledger import Budget
 from dpbench.records.cell_tags import NOTHING_ASKED, Standing
-from dpbench.records.leaks import UNPROVEN_NOISE
 
 MAX_SIZE_CLASS = 100_000
 
@@ -54,29 +53,26 @@ def size_class(n: int) -> int:
 
 
 def run_audit(unit: AuditUnit) -> AuditResult:
-    """Audit the mechanism of a unit. An audit that cannot be done says why, and costs no cell."""
+    """Audit the mechanism of a unit."""
     with one_thread():
-        start = time.process_time()
-        try:
-            mechanism, model = unit.cell.build("mechanism"), unit.cell.build("model")
-            budget = budget_of(unit.cell.settings, mechanism, model, unit.geometry, unit.n)
-            result = audit_of(unit, mechanism, model, budget)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
-            text = str(error) if isinstance(error, Refused) else f"On made-up tables the fit ends with {type(error).__name__}."
-            result = AuditResult(None, 0, reason=text)
-        return replace(result, seconds=time.process_time() - start)
+        mechanism, model, settings = unit.cell.build("mechanism"), unit.cell.build("model"), unit.cell.settings
+        return audited(mechanism, model, settings, unit.geometry, unit.n, unit.cell.audit)
 
 
-def audit_of(unit: AuditUnit, mechanism: Mechanism, model: Model, budget: Budget) -> AuditResult:
-    """Return the result of the audit, unless a declared leak makes it pointless: it would only find the leak again."""
+def audited(
+    mechanism: Mechanism, model: Model, settings: Settings, geometry: Geometry, n: int, audit_settings: AuditSettings
+) -> AuditResult:
+    """Return the result of an audit as n rows are fitted. One that cannot be done says why: that alone costs no cell."""
     from dpbench.audit.procedure import audit
-    from dpbench.audit.subject import AuditSubject
 
-    subject = AuditSubject(mechanism, model, budget, unit.geometry, unit.cell.audit)
-    leaks = [leak.what for leak in subject.tape_fit().ledger.leaks if leak != UNPROVEN_NOISE]
-    if leaks:
-        return AuditResult(None, 0, reason=f"It leaks {', '.join(leaks)}.")
-    return AuditResult.of(audit(subject), unit.cell.audit.rows)
+    start = time.process_time()
+    try:
+        budget = budget_of(settings, mechanism, model, geometry, n)
+        result = AuditResult.of(audit(AuditSubject(mechanism, model, budget, geometry, audit_settings)), audit_settings.rows)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
+        text = str(error) if isinstance(error, Refused) else f"On made-up tables the fit ends with {type(error).__name__}."
+        result = AuditResult(None, 0, reason=text)
+    return replace(result, seconds=time.process_time() - start)
 
 
 def vouched(standing: Standing, result: AuditResult | None, n: int) -> Standing:

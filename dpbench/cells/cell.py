@@ -45,6 +45,7 @@ class Settings:
     sensitivity: SensitivityKey = option("tight", help="the smallest bound proven for each mechanism, or published: as printed")
     noise: Literal["simulation", "secure"] = option("simulation", help="from the seed, for experiments only; or from OpenDP")
     clipped: bool = option(False, help="whether to compute metrics of clipped predictions too, which takes a pass over the rows")
+    exact_weights: bool = option(False, help="whether to record weights that no proof protects, if the table is not public")
     seed: int = option(0, low=0, high=2**63 - 1, help="names every random stream")
 
     def __post_init__(self) -> None:

@@ -18,6 +18,8 @@ from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, E
 SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
 SUMMARISED = ("utility/", "reference/", "attack/")
 CONFIDENCE = 0.95
+UNPROTECTED = ("not_private", "unproven", "refuted")
+"""Guarantees of weights that may be exact: of a table that is not public, they are recorded only on request."""
 
 
 def record_of(
@@ -51,14 +53,16 @@ def record_of(
     }
     name = f"utility/{primary}"
     by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
+    standing = Standing(cell.settings.noise, ledger.sound and bool(ledger.entries), total.private, tuple(ledger.leaks))
+    standing = vouched(standing, audit, int(runs["n_train"][0]))
     weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
+    if provenance.digest_key and standing.guarantee in UNPROTECTED and not cell.settings.exact_weights:
+        weights = {}
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
     tried = audit is not None and audit.passed is not None and total.private
     verdict = {"audit": {"passed": audit.passed, "violations": list(audit.violations)}} if audit is not None and tried else {}
     detail = DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped)
-    proven = ledger.sound and bool(ledger.entries)
-    standing = Standing(cell.settings.noise, proven, total.private, tuple(ledger.leaks))
-    tags = cell_tags(provenance, vouched(standing, audit, int(runs["n_train"][0])))
+    tags = cell_tags(provenance, standing)
     known = {name: value for name, value in metrics.items() if value is not None}
     history = {name: by_repeat} if all(map(math.isfinite, by_repeat)) else {}
     return CellRecord("run", params, tags, known, primary, key=cell.key, history=history, detail=detail)

@@ -99,7 +99,14 @@ def fetch(name: str, options: tuple[str, ...]) -> None:
 def _facts(dataset: Dataset) -> dict[str, Any]:
     """Return what is public about a dataset with its default options; without its data, a note says how to get it."""
     facts = {"name": dataset.name, "summary": dataset.summary(), "synthetic": dataset.synthetic, "rows": None, "attributes": []}
-    facts |= {"target": "", "threshold": None, "licence": dataset.licence, "citation": dataset.citation, "note": ""}
+    facts |= {
+        "target": "",
+        "threshold": None,
+        "licence": dataset.licence,
+        "citation": dataset.citation,
+        "remark": dataset.remark,
+        "note": "",
+    }
     try:
         table = dataset.for_target("real").table(stream(0))
     except Refused as refusal:
@@ -114,6 +121,6 @@ def _text(facts: dict[str, Any]) -> str:
     if facts["attributes"]:
         above = f"; binary: above {facts['threshold']:g}" if facts["threshold"] is not None else ""
         lines += [f"attributes: {', '.join(facts['attributes'])}", f"target: {facts['target']}{above}"]
-    lines += [f"{key}: {facts[key]}" for key in ("licence", "citation") if facts[key]]
+    lines += [f"{key}: {facts[key]}" for key in ("remark", "licence", "citation") if facts[key]]
     lines += [facts["note"]] if facts["note"] else []
     return "\n  ".join(lines) + "\n"

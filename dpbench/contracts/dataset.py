@@ -25,8 +25,8 @@ class Dataset(Component):
 
     Optional
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
-        ``licence``; ``citation``. These four are properties: override them with a class variable, or with a property if the
-        answer depends on an option.
+        ``licence``; ``citation``; ``remark``. These five are properties: override them with a class variable, or with a property
+        if the answer depends on an option.
         ``subsets()``: subsets of the attributes, by number; ``options_for(attributes)``: options that give the table attributes
         which it lacks by default; ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether
         every repeat draws its own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to
@@ -79,6 +79,11 @@ class Dataset(Component):
     def public(self) -> bool:
         """Whether anyone may see the rows. If not, records omit what may quote or confirm a row, and say how private they are."""
         return self.synthetic
+
+    @property
+    def remark(self) -> str:
+        """What a reader must know about the table, in a sentence: it is listed and recorded."""
+        return ""
 
     @property
     def licence(self) -> str:

@@ -89,13 +89,18 @@ class CellRecord:
 
     @property
     def remarks(self) -> str:
-        """What a reader must know about the attack on this table, in sentences."""
+        """What a reader must know about this table and the attack on it, in sentences."""
         return self.tags.get(names.REMARKS, "")
 
     @property
     def simulated(self) -> bool:
         """Whether the noise was drawn from a seed."""
         return self.tags.get(names.NOISE) == "simulation"
+
+    @property
+    def secure(self) -> bool:
+        """Whether the noise came from the operating system's randomness."""
+        return self.tags.get(names.NOISE) == "secure"
 
     @property
     def sensitivity(self) -> str:

@@ -28,7 +28,7 @@ class Provenance:
     sensitivity: str = ""
     """The rule of the mechanism's bounds, or an empty text."""
     remarks: str = ""
-    """What a reader must know about the attack on this table, in sentences, or an empty text."""
+    """What a reader must know about this table and the attack on it, in sentences, or an empty text."""
     digest_key: str = ""
     """The short name of the key of the table's digest; empty if the table is public, which needs none."""
     target_unit: str = ""

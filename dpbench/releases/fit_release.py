@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
+from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.base.version import __version__
+from dpbench.cells.audit_unit import audited
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
@@ -21,12 +24,13 @@ from dpbench.data.table import Column, Table
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.releases.release_file import Release
 
 
 def release(config: Mapping[str, Any]) -> Release:
-    """Return the release that a configuration describes. What has no proof, or leaks, is refused."""
+    """Return the release that a configuration describes. What is not sound is refused, before it spends anything if possible."""
     model: Model = build("model", config["model"])
     dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target)
     keys = ("epsilon", "delta", "budget", "accounting", "sensitivity")
@@ -41,10 +45,11 @@ def release(config: Mapping[str, Any]) -> Release:
         raise Refused(reason)
     if len(set(rows.geometry.names)) < len(rows.geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
+    vouched_by = _replayed(settings, mechanism, model, rows)
     weights, ledger = _fitted(settings, mechanism, model, table, rows)
     total = ledger.total
     facts = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": "replace_one", "rows": rows.n, "noise": "secure"}
-    facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict()}
+    facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict(), "vouched_by": vouched_by}
     return Release(
         model={"name": model.name, **model.options()},
         mechanism={"name": mechanism.name, **mechanism.options()},
@@ -72,6 +77,19 @@ def _table(dataset: Dataset, seed: int) -> Table:
         raise
     except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows
         raise Refused(f"The dataset {dataset.name} cannot be loaded: {type(error).__name__}.") from None
+
+
+def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows) -> dict[str, Any]:
+    """Replay the mechanism on made-up rows of the table's geometry; return what vouches for its proofs, or refuse it."""
+    with one_thread():
+        result = audited(mechanism, model, settings, rows.geometry, rows.n, AuditSettings("replay"))
+    if result.passed is None:
+        raise Refused(f"{mechanism.name} cannot be released, because it was not replayed: {result.reason}")
+    if not result.passed:
+        raise Refused(f"{mechanism.name} cannot be released, because a replay refuted its claim: {result.sentence}")
+    code = fit_digest([type(mechanism), type(model)])
+    versions = {"dpbench": __version__, "numpy": version("numpy"), "code": code}
+    return {"audit": "replay", "passed": True, "n": result.n, **versions}
 
 
 def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[dict[str, float], Ledger]:
@@ -108,6 +126,8 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table, target:
         "The promise is for one row: who is in several rows, or resembles many, is protected less.",
         f"Taken as public, and not protected: that there are {rows:,} rows; the columns and their {bounds}, which the "
         "owner declared, and which must not have been read from the rows; the mechanism and its options.",
+        "Before the fit, the mechanism was replayed on made-up neighbouring tables of up to "
+        f"{facts['vouched_by']['n']:,} rows, and kept what it claims. That replaces none of the proofs that the ledger names.",
         "The noise was drawn by OpenDP from the operating system's randomness; no seed exists.",
         "Releasing more from the same rows costs more: the ε of all releases add up. Choosing this model, or its options, by "
         "looking at the same rows is a release that is not counted here.",

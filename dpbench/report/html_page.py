@@ -25,7 +25,7 @@ from dpbench.report.statistics.paired import PRACTICAL_SHARE, Comparison
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns, is_control
 from dpbench.report.text_table import TextTable, entry_text
-from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, health_sentences, warnings
+from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, disclosures, health_sentences, warnings
 
 if TYPE_CHECKING:
     from dpbench.report.figures.catalog import CaptionedFigure
@@ -46,11 +46,10 @@ FIGURE_SCALE = 0.6
 def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["CaptionedFigure"], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
     sweep, done, details = summary.sweep, summary.done, summary.details
-    simulated = [("Simulated noise", SIMULATED_NOISE)] if any(cell.simulated for cell in done) else []
     html = _template().render(
         summary=summary,
         title=page_title(sweep),
-        banners=[*warnings(sweep), *simulated],
+        banners=[*warnings(sweep), *disclosures(done)],
         question=question(sweep),
         details=details if len(details) <= MAX_SENTENCES else [],
         standings=standings(done),

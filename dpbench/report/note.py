@@ -8,7 +8,7 @@ from dpbench.report.guarantees import audit_sentences
 from dpbench.report.release_price import HEADING
 from dpbench.report.summary import SweepSummary
 from dpbench.report.terminal_table import accounted_text, error_texts
-from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, SIMULATED_NOISE, leak_sentences, warnings
+from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, disclosures, leak_sentences, warnings
 
 STATES: tuple[State, ...] = ("failed", "pruned", "resumed")
 """States that the table does not show."""
@@ -22,9 +22,10 @@ def note(summary: SweepSummary, figure: str | None) -> str:
     paragraphs.append("\n".join(f"- {sentence}" for sentence in summary.headlines))
     if figure and sweep.run_id:
         paragraphs.append(f"![{figure}](get-artifact?path=report/{figure}&run_uuid={sweep.run_id})")
-    paragraphs += [ERRORS_ARE_PRIVATE if summary.done else "", *audit_sentences(summary.done), *leak_sentences(summary.cells)]
+    paragraphs += [ERRORS_ARE_PRIVATE] if summary.done else []
+    paragraphs += [f"**{title}.** {text}" for title, text in disclosures(summary.cells)]
+    paragraphs += [*audit_sentences(summary.done), *leak_sentences(summary.cells)]
     paragraphs.append(f"**{HEADING}.** {summary.price.paragraph}" if summary.price else "")
-    paragraphs.append(SIMULATED_NOISE if any(cell.simulated for cell in summary.cells) else "")
     paragraphs += [f"`{sweep.command}`", "\n".join(f"- {sentence}" for sentence in sweep.notes), _table(summary)]
     counts = Counter(cell.state for cell in summary.cells)
     paragraphs.append("\n".join(f"{plural(counts[state], 'cell')} {state}; see plan.csv." for state in STATES if counts[state]))

@@ -15,7 +15,7 @@ from dpbench.report.guarantees import audit_sentences
 from dpbench.report.labels import unit_heading, with_scale
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
-from dpbench.report.warning_texts import health_sentences, leak_sentences
+from dpbench.report.warning_texts import SIMULATED_NOISE, disclosures, health_sentences, leak_sentences
 
 MAX_ROWS = 60
 PIPED_WIDTH = 120
@@ -42,6 +42,7 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
             console.print(f"… and {plural(len(cells) - MAX_ROWS, 'more cell')}: all of them are in MLflow.")
     done = summary.done
     sentences = [*summary.headlines, *health_sentences(done), *audit_sentences(done), *leak_sentences(done)] if done else []
+    sentences += [text for _, text in disclosures(done) if text != SIMULATED_NOISE]
     sentences += [summary.price.sentence] if summary.price else []
     unfinished = sorted((cell for cell in summary.cells if not cell.done), key=lambda cell: cell.state)
     for (state, reason), cells in group_by(unfinished, lambda cell: (cell.state, cell.reason)).items():

@@ -12,6 +12,14 @@ from dpbench.report.formatting import group_by, listed, plural
 ERRORS_ARE_PRIVATE = (
     "These errors are computed on the private rows: publishing them is a release of its own, which no ε above covers."
 )
+STORE_IS_PRIVATE = (
+    "this store holds exact errors of fits on private rows, and is therefore as private as the table. Show it to nobody who may "
+    "not see the table"
+)
+EXACT_NEXT_TO_SECURE = (
+    "The noise of the fits came from OpenDP, but the errors and the references next to them are exact: only `python -m dpbench "
+    "release` makes something that may leave the machine."
+)
 SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `python -m dpbench release` draws secure noise."
 NO_WEIGHTS = "gave no finite weights and are left out"
 CLIPPED = "lie outside the declared bounds and are clipped to them; errors are measured against the clipped targets"
@@ -34,6 +42,15 @@ def warnings(sweep: SweepRecord) -> list[tuple[str, str]]:
     if sweep.quick:
         texts.append(("A first look", "quick=true shrank this sweep to few repeats, which prove nothing. Run it again without."))
     return texts
+
+
+def disclosures(cells: Sequence[CellRecord]) -> list[tuple[str, str]]:
+    """Return a title and a sentence for what may be shown to whom: the store of a private table, and each kind of noise."""
+    done = [cell for cell in cells if cell.done]
+    private = dict.fromkeys(cell.params["dataset"] for cell in done if not cell.table_is_public)
+    texts = [("Private store", f"The rows of {listed(private)} are not public: {STORE_IS_PRIVATE}.")] if private else []
+    texts += [("Simulated noise", SIMULATED_NOISE)] if any(cell.simulated for cell in done) else []
+    return texts + ([("Exact errors", EXACT_NEXT_TO_SECURE)] if any(cell.secure for cell in done) else [])
 
 
 def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:

@@ -159,7 +159,8 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         reason, dropped, remarks, target = str(table), 0, "", None
     else:
         reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
-        dropped, remarks = table.dropped, "" if reason else " ".join(attack.remarks(table.geometry))
+        about_attack = () if reason else attack.remarks(table.geometry)
+        dropped, remarks = table.dropped, " ".join(filter(None, [dataset.remark, *about_attack]))
         target = table.geometry.target_column
     plugin = registry().version_of(type(mechanism))
     key = "" if dataset.public else key_id()

@@ -17,7 +17,7 @@ from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.sweeps.grid import GridPoint
 
-PARAM_SETTINGS = ("seed", "budget", "accounting", "noise", "clipped")
+PARAM_SETTINGS = ("seed", "budget", "accounting", "noise", "clipped", "exact_weights")
 """Settings that are parameters of a run where the sweep varies them; ε and δ always are."""
 RULE_KEYS = {"sensitivity", "mechanism.sensitivity"}
 QUICK_REPEATS = 2

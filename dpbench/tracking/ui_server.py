@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 from dpbench.base.errors import Refused
-from dpbench.records.names import KIND
+from dpbench.records.names import DIGEST_KEY, KIND
 from dpbench.tracking.connection import Missing, merge_write_ahead_log
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.store_uri import without_login
@@ -23,6 +23,7 @@ from dpbench.tracking.sweep_files import sweeps
 from dpbench.tracking.ui_view import link, save_view, sweep_link
 
 HOST = "127.0.0.1"
+STORE_IS_PRIVATE = "Some recorded tables are not public: this store is as private as they are."
 PORT_ATTEMPTS = 100
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
@@ -31,7 +32,8 @@ _STOP_SECONDS = 5.0
 def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None], *, browser: bool = False) -> None:
     """Say where the runs can be seen. A store that is not a server is served until interrupted."""
     with open_store(uri, experiment, create=False) as store:
-        pages = Pages(store.experiment_id, newest_sweep(store), save_view(store))
+        private = next(store.search(f"tags.`{DIGEST_KEY}` != ''", limit=1), None) is not None
+        pages = Pages(store.experiment_id, newest_sweep(store), save_view(store), private)
     if store.is_server:
         say(pages.lines(without_login(store.uri)))
         return
@@ -50,13 +52,16 @@ class Pages:
     experiment_id: str
     sweep: str | None
     view: str | None
+    private: bool = False
+    """Whether a recorded table is not public."""
 
     def runs(self, host: str) -> str:
         return link(host, self.experiment_id, self.view)
 
     def lines(self, host: str) -> str:
         newest = f"\nLast sweep:  {sweep_link(host, self.experiment_id, self.sweep)}" if self.sweep else ""
-        return f"All runs:    {self.runs(host)}{newest}"
+        warning = f"\n{STORE_IS_PRIVATE}" if self.private else ""
+        return f"All runs:    {self.runs(host)}{newest}{warning}"
 
 
 @contextmanager

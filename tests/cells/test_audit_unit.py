@@ -89,7 +89,7 @@ def test_a_sensitivity_that_is_too_small_fails(unit: Any, monkeypatch: pytest.Mo
 
 def test_an_audit_that_cannot_be_done_says_why_and_quotes_nothing(unit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_audit(unit("no_privacy")).reason == "no_privacy claims no privacy: there is nothing to audit."
-    monkeypatch.setattr("dpbench.cells.audit_unit.audit_of", lambda *_: 1 / 0)
+    monkeypatch.setattr("dpbench.cells.audit_unit.AuditSubject", lambda *_: 1 / 0)
     result = run_audit(unit())
     assert (result.passed, result.reason) == (None, "On made-up tables the fit ends with ZeroDivisionError.")
 
@@ -99,7 +99,8 @@ def test_a_declared_leak_is_no_false_claim(unit: Any, make: Any) -> None:
     leaky = unit(model="ridge")
     model = ComponentChoice("ridge", {**leaky.cell.model.options, "penalty": "cv"})
     result = run_audit(replace(leaky, cell=replace(leaky.cell, model=model)))
-    assert (result.passed, result.reason) == (None, "It leaks penalty_by_cv.")
+    assert result.passed is None
+    assert "leaks penalty_by_cv" in result.reason
 
 
 def test_an_audit_decides_between_sound_and_refuted_and_says_at_which_size() -> None:

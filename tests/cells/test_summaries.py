@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,26 @@ def test_a_fit_that_asked_nothing_is_unproven_and_says_so(cell: Cell, part: Call
     silent = record(cell, *(part(cell.key, repeat, [1, 2], ledger=ledger()) for repeat in (0, 1)), audit=AuditResult(True, 10))
     assert (silent.tags["dpbench.guarantee"], silent.ranked) == ("unproven", False)
     assert "asked the curator nothing" in silent.guarantee_why
+
+
+def test_exact_weights_of_a_private_table_are_recorded_only_on_request(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    bare = ledger(LedgerEntry("exact fit", Nothing(), False, "not private"))
+    paid, exact = ([part(cell.key, repeat, [1, 2], ledger=kind) for repeat in (0, 1)] for kind in (ledger(PAID), bare))
+    asked = replace(cell, settings=replace(cell.settings, exact_weights=True))
+
+    def weights(cell: Cell, parts: list[BlockResult], key: str, audit: AuditResult | None = None) -> list[str]:
+        provenance = Provenance(False, 0, "plugins 1", "2", "cpu", digest_key=key)
+        runs = record_of(cell, parts, {"mechanism": "fm"}, provenance, "rmse", audit).detail.runs
+        return [name for name in runs if name.startswith("weight")]
+
+    names = ["weight/intercept", "weight/a"]
+    assert weights(cell, exact, key="") == names, "anyone may see the table"
+    assert weights(cell, exact, key="1a2b") == []
+    assert weights(asked, exact, key="1a2b") == names
+    assert weights(cell, paid, key="1a2b") == names
+    assert weights(cell, paid, "1a2b", AuditResult(False, 8, ("It moved.",))) == [], "they may be exact"
+    assert asked.key != cell.key
+    assert "exact_weights" not in cell.config, "cells that were recorded before keep their keys"
 
 
 def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: Callable[..., BlockResult]) -> None:

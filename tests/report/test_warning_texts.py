@@ -23,6 +23,23 @@ def test_noise_without_a_proof_is_called_unproven_beside_the_leaks() -> None:
     assert "LEAKS in 1 cell: unproven" not in text
 
 
+def test_a_store_of_a_private_table_is_called_as_private_as_the_table(tmp_path: Path, undrawn: None) -> None:
+    public, private = (make_cell("fm", 0.2, tags=tags) for tags in ({}, {"dpbench.digest_key": "1a2b"}))
+    texts = {}
+    for name, cell in (("public", public), ("private", private)):
+        pages = [note(make_sweep([cell]), None), page_of(make_sweep([cell]), tmp_path / name).text, printed([cell])]
+        texts[name] = [" ".join(text.split()) for text in pages]
+    assert all("as private as the table" not in text for text in texts["public"])
+    assert all("The rows of wine are not public: this store holds exact errors" in text for text in texts["private"])
+
+
+def test_secure_noise_in_a_sweep_protects_no_error() -> None:
+    simulated, secure = (make_cell("fm", 0.2, tags={"dpbench.noise": noise}) for noise in ("simulation", "secure"))
+    for text in (note(make_sweep([secure]), None), printed([secure])):
+        assert "errors and the references next to them are exact" in " ".join(text.split())
+    assert "came from OpenDP" not in note(make_sweep([simulated]), None) + printed([simulated])
+
+
 def test_runs_without_weights_and_clipped_targets_are_said() -> None:
     rows = [make_cell("odd", 0.1, metrics={"health/not_finite": 0.25, "health/target_clipped": 0.62})]
     text = " ".join(printed(rows).split())
