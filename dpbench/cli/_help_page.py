@@ -20,7 +20,7 @@ WIDTH = 80
 _COMMAND_KEYS = {
     "tracking.uri": ("sqlite:///mlflow.db", "where runs are recorded; a server's address works too"),
     "tracking.experiment": ("dpbench", "the MLflow experiment that holds the runs"),
-    "audit.level": ("none", "replay, component, release, all: try every cell's claim as well"),
+    "audit.level": ("replay", "none, component, release, all: how each mechanism is tried before its cells are sound"),
     "engine.workers": ("all cores", "how many processes the local engine starts"),
     "rerun": ("false", "run finished cells again"),
     "quick": ("false", "fewer repeats, for a first look"),

@@ -99,14 +99,8 @@ def fetch(name: str, options: tuple[str, ...]) -> None:
 def _facts(dataset: Dataset) -> dict[str, Any]:
     """Return what is public about a dataset with its default options; without its data, a note says how to get it."""
     facts = {"name": dataset.name, "summary": dataset.summary(), "synthetic": dataset.synthetic, "rows": None, "attributes": []}
-    facts |= {
-        "target": "",
-        "threshold": None,
-        "licence": dataset.licence,
-        "citation": dataset.citation,
-        "remark": dataset.remark,
-        "note": "",
-    }
+    facts |= {"target": "", "threshold": None, "licence": dataset.licence, "citation": dataset.citation}
+    facts |= {"remark": dataset.remark, "note": ""}
     try:
         table = dataset.for_target("real").table(stream(0))
     except Refused as refusal:

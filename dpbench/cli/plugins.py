@@ -16,6 +16,7 @@ from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import registry
 
 COLUMNS = ("kind", "name", "guarantee", "health")
+CLAIMS = "Guarantees are authors' claims: sweeps replay them before a cell is sound."
 WRAPPED_WIDTH, MIN_WRAPPED_WIDTH = 20, 14
 """A column whose longest text has at least the first width may be narrowed to the second on a terminal."""
 PIPE_WIDTH = 500
@@ -36,6 +37,7 @@ def command(as_json: bool) -> None:
     with console.capture() as table:
         _print(console, sorted(entries, key=_origin))  # stable: within a distribution by kind and name
     click.echo(table.get(), nl=False)
+    click.echo(CLAIMS)
     for name in registry().disabled:
         click.echo(f"Left out by DPBENCH_DISABLE_PLUGINS: {name}")
 
