@@ -7,6 +7,8 @@
 (b) A sweep of 600 trivial cells (100 rows, no_privacy) with artifacts, compared with an MLflow loop that writes the same metrics,
     parameters and tags.
 
+(c) The replay of each mechanism that a sweep does by default, on the census table, linear and logistic, in seconds of CPU time.
+
 Start-up (imports, the migrations of a new store, drawing the table) is excluded on both sides.
 """
 
@@ -17,7 +19,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ import numpy as np
 
 MAX_FITS_RATIO = 6.0
 MAX_SWEEP_RATIO = 1.6
+MAX_AUDIT_SECONDS = 5.0
 DEFAULT_ROUNDS = 3
 
 
@@ -47,6 +50,10 @@ def main() -> int:
         ratios = ", ".join(f"{mine / theirs:.2f}" for mine, theirs in pairs)
         print(f"{name}: {ours:.3f} s / {bare:.3f} s = {ratio:.2f} (limit {limit:g}; rounds {ratios}) {verdict}", flush=True)
         exceeded |= ratio > limit
+    for name, audit_seconds in time_audits():
+        verdict = "ok" if audit_seconds <= MAX_AUDIT_SECONDS else "TOO SLOW"
+        print(f"replay of {name}: {audit_seconds:.2f} s (limit {MAX_AUDIT_SECONDS:g}) {verdict}", flush=True)
+        exceeded |= audit_seconds > MAX_AUDIT_SECONDS
     return int(exceeded and arguments.check)
 
 
@@ -119,6 +126,22 @@ def time_sweep(cells: int) -> tuple[float, float]:
                     store.client.set_terminated(run.info.run_id)
 
             return seconds, _seconds(bare)
+
+
+def time_audits() -> Iterator[tuple[str, float]]:
+    """Yield each mechanism and model with the CPU time of its audit in a sweep."""
+    from dpbench.cells.audit_unit import run_audit
+    from dpbench.sweeps.auditing import Audits
+    from dpbench.sweeps.hydra.composition import grid_points
+    from dpbench.sweeps.plan import plan
+
+    grid = ["mechanism=glob(*)", "model=linear,logistic", "dataset=census", "splits.repeats=1", "audit.level=replay"]
+    units = Audits(plan(grid_points(grid)), {}).units
+    run_audit(units[0])  # imports what all of them need
+    for unit in units:
+        result = run_audit(unit)
+        if result.passed is not None:
+            yield f"{unit.cell.mechanism.name} on {unit.cell.model.name}", result.seconds
 
 
 def _seconds(work: Callable[[], None]) -> float:

@@ -83,7 +83,7 @@ class Wine(Dataset):
     name: ClassVar[str] = "wine"
     public: ClassVar[bool] = True
     licence: ClassVar[str] = "CC BY 4.0"
-    remark: ClassVar[str] = "its bounds are the extremes of the public table itself, as its article prints them."
+    remark: ClassVar[str] = "its bounds are the extremes of the public table itself, as its article prints them (rounded)."
     citation: ClassVar[str] = "Cortez et al. 2009, DOI 10.1016/j.dss.2009.05.016"
 
     color: Color = option("white", help="white (4,898 rows) or red (1,599 rows)")

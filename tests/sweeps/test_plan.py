@@ -342,3 +342,10 @@ def test_the_plan_is_printed_and_nothing_is_run_or_written(drop_in: DropIn, empt
 def test_a_plan_of_nonsense_is_refused(empty: Any, override: str) -> None:
     assert empty.run("plan", "dataset=wine", override).refused()
     assert empty.files == []
+
+
+def test_what_a_dataset_remarks_about_itself_is_recorded(planned: Any) -> None:
+    (wine,) = planned("mechanism=fm").cells
+    assert wine.provenance.remarks == wine.cell.build("dataset").remark != ""
+    (gaussian,) = planned("dataset=gaussian", "mechanism=fm").cells
+    assert gaussian.provenance.remarks == ""

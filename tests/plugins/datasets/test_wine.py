@@ -54,3 +54,14 @@ def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:
 
 def test_the_two_wines_have_different_fingerprints(make) -> None:
     assert make("dataset", "wine").fingerprint() != make("dataset", "wine", color="red").fingerprint()
+
+
+@pytest.mark.parametrize("color", ["white", "red"])
+def test_bounds_that_are_extremes_of_the_table_itself_say_so(make, color: str) -> None:
+    dataset = make("dataset", "wine", color=color)
+    table = dataset.table(np.random.default_rng(0))
+    ends = [(column.low, column.high) for column in table.columns]
+    exact = [pair == (values.min(), values.max()) for pair, values in zip(ends, table.features.T, strict=True)]
+    assert any(exact)
+    assert "the extremes of the public table itself" in dataset.remark
+    assert "the extremes of the public table" in " ".join((type(dataset).__doc__ or "").split())
