@@ -14,7 +14,7 @@ from dpbench.cells.audit_unit import AuditUnit, vouched
 from dpbench.cells.cell import Cell
 from dpbench.files.download_cache import cache_folder
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.cell_tags import Standing, guarantee_of, guarantee_tags
+from dpbench.records.cell_tags import AUDIT_TAGS, Standing, guarantee_of, guarantee_tags
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.plan import SweepPlan
@@ -70,8 +70,13 @@ class Audits:
             _append(self._file, result.as_line(unit.digest))
 
     def change(self, records: Iterable[CellRecord]) -> bool:
-        """Return whether an audit will say something new about a recorded cell."""
-        return any(record.key in self._of_cell for record in records)
+        """Return whether an audit says, or may say when it is done, something new about a recorded cell."""
+        waiting = {unit.digest for unit in self.units}
+        audited = [(record, self._of_cell[record.key]) for record in records if record.key in self._of_cell]
+        return any(
+            unit.digest in waiting or self.new_tags(record) != {key: record.tags[key] for key in AUDIT_TAGS if key in record.tags}
+            for record, unit in audited
+        )
 
     def new_tags(self, record: CellRecord) -> dict[str, str]:
         """Return the tags of a recorded cell that its audit decides; none if it has no audit here."""

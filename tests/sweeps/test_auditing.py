@@ -119,6 +119,16 @@ def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(home: Any, au
     assert len(home.runs("sweep")) == 2, "nothing new to say"
 
 
+def test_an_audit_that_cannot_be_done_costs_no_cell_and_makes_no_new_sweep_each_time(home: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(execution, "run_audit", lambda unit: AuditResult(None, 0, reason="It ended."))
+    command = ("-m", "mechanism=fm", *SMALL, "audit.level=replay")
+    answer = home.run(*command)
+    assert (answer.code, [row[-1] for row in answer.table]) == (0, ["claimed"])
+    assert "Claimed in 1 cell (fm): Not replayed: It ended." in " ".join(answer.out.split())
+    assert home.run(*command).counted.startswith("Cells: 0 run, 1 already recorded")
+    assert len(home.runs("sweep")) == 1
+
+
 def test_a_claimed_cell_wins_over_no_sound_one_without_a_word(home: Any, put: Any) -> None:
     """The cell that nobody tried has a hundredth of the noise."""
     put("0.01")
