@@ -80,7 +80,7 @@ def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.
     query, scale, l1 = call.query, noise.scale[0], noise.law.norm == "L1"
 
     def move(first: Rows, second: Rows) -> np.ndarray:
-        parts = (contributions(query, _columns_of(rows, call.geometry), 0) for rows in (first, second))
+        parts = (contributions(query, columns_of(rows, call.geometry), 0) for rows in (first, second))
         change = np.subtract(*parts) / scale
         return np.asarray((np.abs(change).sum(axis=1) if l1 else np.linalg.norm(change, axis=1)) / noise.bound)
 
@@ -95,7 +95,7 @@ def search(move: Move, start: Pairs, generator: np.random.Generator, rounds: int
     first, second, geometry = worst.first, worst.second, worst.first.geometry
     best = move(first, second)
     for _ in range(rounds):
-        nudged = _nudge(first, generator), _nudge(second, generator)
+        nudged = nudge(first, generator), nudge(second, generator)
         moved = move(*nudged)
         worse = (moved > best)[:, None]
         best = np.maximum(moved, best)
@@ -215,7 +215,7 @@ def _at_level(rows: Rows, members: tuple[int, ...], level: int) -> Rows:
     return Rows(z, rows.geometry)
 
 
-def _columns_of(rows: Rows, geometry: Geometry) -> Rows:
+def columns_of(rows: Rows, geometry: Geometry) -> Rows:
     """Return the rows with the columns of a narrower geometry alone."""
     if rows.geometry == geometry:
         return rows
@@ -223,7 +223,7 @@ def _columns_of(rows: Rows, geometry: Geometry) -> Rows:
     return Rows(rows.z[:, [0, *columns, -1]], geometry)
 
 
-def _nudge(rows: Rows, generator: np.random.Generator) -> Rows:
+def nudge(rows: Rows, generator: np.random.Generator) -> Rows:
     """Return rows with one or two values changed."""
     z, count, geometry = rows.z.copy(), rows.n, rows.geometry
     numeric, every = _numeric_columns(geometry), np.arange(rows.n)

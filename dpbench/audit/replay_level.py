@@ -4,21 +4,29 @@ This checks every declared sensitivity. Many pairs are replayed together, one pa
 mechanism that looks at all runs together could hide what it does for one of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from dpbench.accounting.costs import Nothing
-from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, worst_pairs, zero_rows
+from dpbench.audit.deterministic_checks import check_fits, check_noise, check_sums
+from dpbench.audit.neighbours import Pairs, fixed_and_random_pairs, join, worst_pairs
 from dpbench.audit.subject import Answers, AuditSubject
+from dpbench.audit.tables import common_tables, worst_tables
+from dpbench.contracts.fit import Fit
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.privacy.curator import Answer, Curator
-from dpbench.privacy.replay import ReplayCurator, Violation
+from dpbench.privacy.replay import ReplayCurator, Stopped, Violation
 
 SINGLE_REPLAYS = 5
 """Pairs that are also replayed alone."""
+MAX_CALLS_AT_SIZE = 20
+"""Calls that are replayed on the tables of a size class."""
+MAX_NUMBERS = 2_000_000
+"""Numbers in a table of a size class: wider tables have fewer rows."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,8 @@ class Replays:
     origin: str
     """Where the worst pair comes from."""
     violation: str = ""
+    n: int = 0
+    """The largest number of rows on which a fit was replayed."""
 
 
 def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replays, Pairs]:
@@ -42,40 +52,88 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     worst = [worst_pairs(geometry, answer, start, generator) for answer in tape]
     pairs = join(*(part for part in worst if part is not None), start)
     alone = np.linspace(0, pairs.first.n - 1, SINGLE_REPLAYS).astype(int)
-    ratio, violation = 0.0, ""
+    rows, n, ratio, violation = subject.settings.rows, subject.settings.rows, 0.0, ""
+    together = np.arange(pairs.first.n)
+    kinds = common_tables(geometry, rows - 1)
     try:
-        for make_rows, index in product((common_rows, zero_rows), (np.arange(pairs.first.n), *alone[:, None])):
-            first, second = pairs.take(index).tables(make_rows(geometry, subject.settings.rows - 1))
-            _, ratios = replay(subject, WholeSample(*first), WholeSample(*second))
-            ratio = max([ratio, *ratios])
+        for common, index in [*product(kinds[:2], (together, *alone[:, None])), *((common, together) for common in kinds[2:])]:
+            first, second = pairs.take(index).tables(common)
+            ratio = max([ratio, *replay(subject, WholeSample(*first), WholeSample(*second))[1]])
+        for answer in tape:
+            for one, other in worst_tables(geometry, answer, pairs, rows, generator):
+                ratio = max([ratio, *replay(subject, WholeSample(one), WholeSample(other))[1]])
+        check_fits(subject)
+        check_noise(subject)
+        check_sums(subject, tape)
+        size = min(subject.size_class, MAX_NUMBERS // (geometry.features + 2))
+        if size > rows:
+            ratio, n = max([ratio, *_replay_at(size, subject, pairs)]), size
     except Violation as error:
         violation = str(error)
-    return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation), pairs
+    return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation, n), pairs
 
 
-def replay(subject: AuditSubject, first: Sample, second: Sample) -> tuple[list[Answers], list[float]]:
+def _replay_at(size: int, subject: AuditSubject, pairs: Pairs) -> list[float]:
+    """Replay a fit on tables of this many rows, in two runs: the worst pair among random rows, and the last among corners."""
+    random, _, corners, _ = common_tables(subject.geometry, size - 1)
+    tables = [pairs.take(np.array([at])).tables(common) for at, common in ((0, random), (pairs.first.n - 1, corners))]
+    first, second = (WholeSample(*(pair[world][0] for pair in tables)) for world in range(2))
+    return replay(subject, first, second, MAX_CALLS_AT_SIZE)[1]
+
+
+def replay(
+    subject: AuditSubject, first: Sample, second: Sample, max_calls: int | None = None
+) -> tuple[list[Answers], list[float]]:
     """Fit on one sample and replay the fit on the other; raise :class:`Violation` where they differ by more than is declared.
 
-    Return the answer to each call on either sample, and how far it moved in units of the declared bound.
+    Return the answer to each call on either sample, and how far it moved in units of the declared bound. The second fit has
+    noise streams of its own: all that it may know of the first one's noise is the answers.
     """
-    curator = subject.taping_curator(first)
-    fit = subject.try_fit(curator)
-    replaying = ReplayCurator(second, subject.draws("replay", first.runs), subject.budget, curator.tape or [])
+    curator = subject.taping_curator(first, max_calls)
+    fit = _fit(subject, curator)
+    draws = subject.draws("replay, second world", first.runs)
+    replaying = ReplayCurator(second, draws, subject.budget, curator.tape or [], stopped=fit is None)
     replaying.tape = []
-    again = subject.try_fit(replaying)
+    again = _fit(subject, replaying)
     replaying.finish()
-    same = np.array_equal(fit.weights, again.weights, equal_nan=True) and np.array_equal(fit.status, again.status)
-    if not same or dict(fit.notes) != dict(again.notes):
-        raise Violation("With the same answers the neighbour's weights are others: they depend on more than the answers.")
-    if first.runs == 1:
-        _check_ledger(curator)
+    if fit is not None and again is not None:
+        _compare(fit, again)
+    _check_ledger(curator)
     return list(zip(curator.tape or [], replaying.tape, strict=True)), replaying.ratios
 
 
+def _fit(subject: AuditSubject, curator: Curator) -> Fit | None:
+    """Return the fit, or None if it was stopped after a number of calls."""
+    try:
+        return subject.try_fit(curator)
+    except Stopped:
+        return None
+
+
+def _compare(fit: Fit, again: Fit) -> None:
+    """Check that two fits with the same answers are equal in everything that is recorded of them."""
+    same = {
+        "weights": np.array_equal(fit.weights, again.weights, equal_nan=True),
+        "statuses": np.array_equal(fit.status, again.status),
+        "health": _equal(fit.health, again.health),
+        "notes": _equal(fit.notes, again.notes),
+    }
+    for what, equal in same.items():
+        if not equal:
+            raise Violation(f"With the same answers the neighbour's {what} are others: they depend on more than the answers.")
+
+
+def _equal(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    pairs = ((np.asarray(values, dtype=float), np.asarray(second.get(name), dtype=float)) for name, values in first.items())
+    return first.keys() == second.keys() and all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)
+
+
 def _check_ledger(curator: Curator) -> None:
-    """Check that the ledger lists the cost of every call that was made, in order."""
-    calls = [(answer.query, answer.call.cost) for answer in curator.tape or []]
-    entries = [(entry.query, entry.cost) for entry in curator.ledger.entries]
-    called, paid = ([line for line in lines if not isinstance(line[1], Nothing)] for lines in (calls, entries))
-    if called != paid:
-        raise Violation("The ledger is not that of the calls that were made.")
+    """Check that the ledger lists the cost of every call that was made, in order, for each run."""
+    tape = curator.tape or []
+    for run in {answer.run for answer in tape} | {None}:
+        calls = [(answer.query, answer.call.cost) for answer in tape if answer.run in (None, run)]
+        entries = [(entry.query, entry.cost) for entry in curator.ledger.of_run(run)]
+        called, paid = ([line for line in lines if not isinstance(line[1], Nothing)] for lines in (calls, entries))
+        if called != paid:
+            raise Violation("The ledger is not that of the calls that were made.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 
 from dpbench.accounting.composition import compose
-from dpbench.accounting.costs import Cost, Gdp
+from dpbench.accounting.costs import Cost, Gdp, LedgerEntry
 from dpbench.audit.neighbours import common_rows
 from dpbench.base.errors import Refused
 from dpbench.base.options import check_options, option
@@ -25,12 +25,14 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import Query
-from dpbench.privacy.replay import FLOW, Violation
+from dpbench.privacy.replay import FLOW, Stopped, Violation
 
 BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""
 MAX_REDRAWS = 20_000
 """An audit ends after this many draws in a row that are not accepted."""
+MAX_SIZE_CLASS = 100_000
+"""The most rows of the made-up tables on which a fit is replayed."""
 SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (2, 3))
 """Numeric columns, and the levels of a one-hot group."""
 CORNER_SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (3, 0))
@@ -72,6 +74,10 @@ class AuditSubject:
     settings: AuditSettings
     pair: int = 0
     """The number of the pair of tables: each pair has random streams of its own."""
+    size_class: int = 0
+    """A number of rows at which the fit is replayed as well (:func:`size_class`); 0 for none."""
+    streams: tuple[int, str] | None = None
+    """The seed and the name of the data whose simulated noise a mechanism might know: those of the cell."""
 
     def fit(self, curator: Curator) -> Fit:
         return fit_closed(self.mechanism, self.model.prepare(closed(curator)), curator, self.budget)
@@ -89,9 +95,9 @@ class AuditSubject:
         """Return the random streams of consecutive runs. ``stream`` says what the runs are for."""
         return Draws(self.settings.seed, f"audit, pair {self.pair}, {stream}", [(run, 0) for run in range(start, start + runs)])
 
-    def taping_curator(self, sample: Sample) -> Curator:
-        """Return a curator for a replay: it writes its answers on a tape."""
-        curator = BoundedRetryCurator(sample, self.draws("replay", sample.runs), self.budget)
+    def taping_curator(self, sample: Sample, max_calls: int | None = None) -> Curator:
+        """Return a curator for a replay: it writes its answers on a tape, and stops a fit after ``max_calls``."""
+        curator = BoundedRetryCurator(sample, self.draws("replay", sample.runs), self.budget, max_calls=max_calls)
         curator.tape = []
         return curator
 
@@ -138,6 +144,11 @@ def _total_mu(costs: Sequence[Cost]) -> float | None:
     return math.sqrt(math.fsum(mu**2 for mu in mus)) if len(mus) == len(costs) else None
 
 
+def size_class(n: int) -> int:
+    """Return the power of ten that n reaches, at most :data:`MAX_SIZE_CLASS`: tables of one class are audited alike."""
+    return min(int(10 ** (len(str(max(n, 1))) - 1)), MAX_SIZE_CLASS)
+
+
 def example_geometries(model: Model) -> list[Geometry]:
     """Return one column alone, and two with a one-hot group, in the box and in the ball; without an intercept also the corner."""
     shapes: dict[Scaling, tuple[tuple[int, int], ...]] = {"box": SHAPES, "ball": SHAPES}
@@ -164,9 +175,10 @@ class BoundedRetryCurator(Curator):
     To repeat a call of a transcript, pass the ``exact`` answer of one run: it is that of all runs then.
     """
 
-    def __init__(self, sample: Sample, draws: Draws, budget: Budget, exact: Any = None) -> None:
+    def __init__(self, sample: Sample, draws: Draws, budget: Budget, exact: Any = None, max_calls: int | None = None) -> None:
         super().__init__(sample, draws, budget)
         self._known = exact
+        self._max_calls = max_calls
 
     def until(self, query: Query, noise: Noise, accept: Accept, max_tries: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         tries = 0
@@ -183,6 +195,11 @@ class BoundedRetryCurator(Curator):
             return accepted
 
         return super().until(query, noise, counted, max_tries)
+
+    def _pay(self, entry: LedgerEntry) -> int:
+        if self._max_calls is not None and self.tape is not None and len(self.tape) >= self._max_calls:
+            raise Stopped
+        return super()._pay(entry)
 
     def _exact(self, query: Query) -> np.ndarray:
         return super()._exact(query) if self._known is None else np.broadcast_to(self._known, (self.runs, len(self._known)))

@@ -62,6 +62,10 @@ class Ledger:
         """What a fit paid: the entries that all runs share with the range of their scales, or those of the costliest run."""
         return _merged(self._of_run.values(), self.budget) if self._of_run else list(self._common)
 
+    def of_run(self, run: int | None) -> list[LedgerEntry]:
+        """Return what was paid for one run, or with None for all of them."""
+        return list(self._common if run is None else self._of_run.get(run, self._common))
+
     def spend(self, entry: LedgerEntry, run: int | None = None) -> None:
         """Write an entry for one run or for all, or refuse it if it overspends: to be called before anything is drawn."""
         if type(entry.cost) not in COSTS:

@@ -228,6 +228,14 @@ class Draws:
             self._cached_numbers += drawn.size
         return drawn
 
+    def altered(self) -> bool:
+        """Return whether a cached draw is no longer the one that its names give."""
+        fresh = Draws(self.seed, self.identity, self.runs)
+        return any(
+            not np.array_equal(drawn, fresh.standard(law(), query, call, size))
+            for (query, call, law, size), drawn in self._cache.items()
+        )
+
     def for_run(self, run: int) -> "Draws":
         """Return the same streams for a single run."""
         return Draws(self.seed, self.identity, self.runs[run : run + 1])

@@ -30,12 +30,18 @@ class Violation(Exception):
     """A guarantee that did not hold on a pair of neighbours."""
 
 
+class Stopped(BaseException):  # no Exception, so that a mechanism does not catch it by the way
+    """The end of a fit that is replayed up to a number of calls only."""
+
+
 class ReplayCurator(Curator):
     """A curator of the neighbouring table that answers from a tape, and checks every call against it."""
 
-    def __init__(self, sample: Sample, draws: Draws, budget: Budget, tape: Sequence[Answer]) -> None:
+    def __init__(self, sample: Sample, draws: Draws, budget: Budget, tape: Sequence[Answer], stopped: bool = False) -> None:
         super().__init__(sample, draws, budget)
         self._unread = list(tape)
+        self._stopped = stopped
+        """Whether the recorded fit was stopped after the last answer of the tape."""
         self.ratios: list[float] = []
         """‖exact' - exact‖ / (scale · bound), the largest over the runs, call by call (histograms: run by run): at most 1."""
 
@@ -69,6 +75,8 @@ class ReplayCurator(Curator):
     def _next(self, call: Call, noise: Noise | None, exact: Any) -> Answer:
         """Return the next recorded answer, which must be the one to this call with this noise."""
         name = call.query.name
+        if self._stopped and not self._unread:
+            raise Stopped
         # runs may ask in another order than before, but each run in its own
         at = next((at for at, answer in enumerate(self._unread) if self._run is None or answer.run in (None, self._run)), None)
         recorded = None if at is None else self._unread.pop(at)
@@ -78,6 +86,8 @@ class ReplayCurator(Curator):
             raise Violation(f"The query {recorded.query!r} became {name!r}, or another one of that name: {FLOW}")
         if _content(recorded.noise) != _content(noise):
             raise Violation(f"The noise of {name!r} changed: {FLOW}")
+        if not _is_finite(recorded.noisy):
+            raise Violation(f"The answer to the query {name!r} is not a number.")
         if self.tape is not None:
             self.tape.append(replace(recorded, exact=exact))
         return recorded
@@ -87,8 +97,15 @@ class ReplayCurator(Curator):
         moved = np.abs(change).sum(axis=-1) if noise.law.norm == "L1" else np.sqrt(np.square(change).sum(axis=-1))
         ratio = float((moved / noise.bound).max())
         self.ratios.append(ratio)
-        if ratio > 1 + ROUNDING:
+        if not ratio <= 1 + ROUNDING:  # also if it is not a number
             raise Violation(f"The query {query.name!r} moved by {ratio:.6g} times its declared {noise.law.norm} sensitivity.")
+
+
+def _is_finite(noisy: Any) -> bool:
+    """Return whether an answer consists of finite numbers; the counts of a scan are drawn when they are read."""
+    if isinstance(noisy, tuple):
+        return all(np.isfinite(bins.counts).all() for bins in noisy)
+    return not isinstance(noisy, np.ndarray) or bool(np.isfinite(noisy).all())
 
 
 def _content(noise: Noise | None) -> Any:

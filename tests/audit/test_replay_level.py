@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from dpbench.accounting.costs import Pure
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.procedure import audit
-from dpbench.audit.replay_level import audit_replays, replay
+from dpbench.audit.replay_level import MAX_CALLS_AT_SIZE, audit_replays, replay
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
+from dpbench.privacy.queries.query import RowQuery
+from dpbench.privacy.replay import Violation
 
 MODELS = ("linear", "logistic", "robust")
 """Models on which every option is replayed. The others differ only in what they compute from the answers."""
@@ -134,12 +138,98 @@ class Confiding(Mechanism):
         fit = Fit.good(np.zeros((curator.runs, curator.geometry.dimension)))
         if self.where == "status":
             return replace(fit, status=np.where(large, "ok", "repaired"))
+        if self.where == "health":
+            return replace(fit, health={"large": large})
         return replace(fit, notes={"large": float(large.sum())})
 
 
-@pytest.mark.parametrize("where", ["status", "notes"])
-def test_a_status_or_a_note_that_depends_on_the_rows_is_caught(where, make, faults) -> None:
+@pytest.mark.parametrize("where", ["status", "health", "notes"])
+def test_a_status_an_event_or_a_note_that_depends_on_the_rows_is_caught(where, make, faults) -> None:
     model = make("model", "linear")
     budget, geometry = Budget(1.0, 1e-6, "pure"), example_geometry(model, 1)
     outcome = audit(AuditSubject(Confiding(where, faults.opened), model, budget, geometry, AuditSettings(level="replay")))
     assert any("depend on more than the answers" in line for line in outcome.violations)
+
+
+@dataclass(frozen=True)
+class Asking(Mechanism):
+    """Asks one query again and again, and returns the mean of the answers."""
+
+    name: ClassVar[str] = "asking"
+    guarantee: ClassVar[str] = "ε-DP, it says"
+    query: Any = None
+    bound: float = 2.0
+    calls: int = 1
+
+    def fit(self, curator, problem, budget) -> Fit:
+        noise = laplace(self.bound, budget.epsilon / self.calls, "it says")
+        answers = [curator.release(self.query, noise) for _ in range(self.calls)]
+        return Fit.good(np.mean(answers, axis=0)[:, :1] * np.ones(curator.geometry.dimension))
+
+
+@dataclass(frozen=True)
+class Target(RowQuery):
+    """The sum of the target, at most 1 in size."""
+
+    name: str = "target"
+    size: ClassVar[int] = 1
+
+    def contribution(self, rows, run) -> np.ndarray:
+        return rows.y[:, None]
+
+
+@dataclass(frozen=True)
+class SizeCheat(Asking):
+    """Declares the sensitivity of a mean as that of a sum, where no small table shows it."""
+
+    def fit(self, curator, problem, budget) -> Fit:
+        bound = 2.0 if curator.n.max() <= 60 else 0.02
+        return Asking(self.query, bound).fit(curator, problem, budget)
+
+
+class Sometimes(RowQuery):
+    """Not a number for one kind of row."""
+
+    name = "sometimes"
+    size = 1
+
+    def contribution(self, rows, run) -> np.ndarray:
+        return np.where(rows.y == -1, np.nan, rows.y)[:, None]
+
+
+@pytest.fixture
+def audit_of(make):
+    def run(mechanism: Any, **more: Any) -> Any:
+        model = make("model", "linear")
+        budget, geometry = Budget(1.0, 1e-6, "pure"), example_geometry(model, 1)
+        return audit(AuditSubject(mechanism, model, budget, geometry, AuditSettings(level="replay"), **more))
+
+    return run
+
+
+def test_a_mechanism_that_cheats_on_larger_tables_is_caught_at_the_size_class_of_the_cell(audit_of) -> None:
+    assert audit_of(SizeCheat(Target())).passed, "no small table shows it"
+    outcome = audit_of(SizeCheat(Target()), size_class=1_000)
+    assert any("times its declared L1 sensitivity" in line for line in outcome.violations)
+
+
+def test_the_rows_of_the_largest_replay_are_reported(audit_of) -> None:
+    assert audit_of(Asking(Target())).replays.n == 8
+    assert audit_of(Asking(Target()), size_class=1_000).replays.n == 1_000
+
+
+def test_a_fit_of_many_calls_is_replayed_up_to_a_number_of_calls_at_its_size_class(audit_of) -> None:
+    assert audit_of(Asking(Target(), calls=2 * MAX_CALLS_AT_SIZE), size_class=100).passed
+
+
+def test_what_is_not_a_number_on_some_tables_is_caught(audit_of) -> None:
+    assert any("ends with ValueError" in line for line in audit_of(Asking(Sometimes())).violations)
+
+
+def test_no_number_in_an_answer_passes_for_an_equal_one(make, geometry, rows, curate, replay_of) -> None:
+    """Noise without a proof may return anything; an answer that is not a number cannot be compared."""
+    table = rows(geometry(1), np.zeros((3, 1)), np.zeros(3))
+    curator = curate(table)
+    curator.unproven(Target(), lambda exact, generator: exact * np.nan, Pure(0.5), "a test")
+    with pytest.raises(Violation, match="not a number"):
+        replay_of(curator, table).unproven(Target(), lambda exact, generator: exact, Pure(0.5), "a test")

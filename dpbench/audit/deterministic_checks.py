@@ -1,0 +1,110 @@
+"""Checks that need no statistics, next to the replay: what a fit and its queries must never depend on, and never change.
+
+- A batch of runs has the weights of each run by itself, with the same draws: answers are priced run by run.
+- The exact answer of a query is the sum of what its rows contribute one by one, on any table.
+- A fit leaves its inputs and the global random generators as they were.
+- Noise reaches the weights: a mechanism that subtracts the simulated noise has the same weights at any ε.
+"""
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpbench.audit.neighbours import columns_of
+from dpbench.audit.subject import AuditSubject, BoundedRetryCurator
+from dpbench.audit.tables import TABLE_KINDS, common_tables, looks_at_rows
+from dpbench.contracts.fit import Fit
+from dpbench.data.samples import Sample, WholeSample
+from dpbench.data.scaling import Rows
+from dpbench.privacy.curator import Answer
+from dpbench.privacy.noise import Draws
+from dpbench.privacy.queries.query import Query, contributions, exact_answer
+from dpbench.privacy.replay import Violation
+
+TOLERANCE = 1e-9
+"""Relative to the largest number: the same sum in another order, or in a larger batch, may differ by rounding."""
+NOISELESS_FACTOR = 1e9
+"""The budget at which noise can no longer be seen, in units of the cell's own."""
+PERMUTED_ROWS = 50
+"""Rows of a table that contribute one by one."""
+
+
+def check_fits(subject: AuditSubject) -> None:
+    """Fit a batch of runs on different tables, and each run by itself."""
+    tables = common_tables(subject.geometry, subject.settings.rows)
+    sample = WholeSample(*tables)
+    draws = subject.draws("batch", sample.runs)
+    before, generators = _digest(sample), _global_generators()
+    together = _fit(subject, sample, draws)
+    if _global_generators() != generators:
+        raise Violation("The fit used a global random generator (numpy.random or random), which others share.")
+    if _digest(sample) != before or draws.altered():
+        raise Violation("The fit changed rows, sums or draws that others share.")
+    for run, table in enumerate(tables):
+        alone = _fit(subject, WholeSample(table), draws.for_run(run))
+        health = {name: events[run].tolist() for name, events in together.health.items()}
+        same = together.status[run] == alone.status[0] and health == {name: events[0] for name, events in alone.health.items()}
+        if not (same and _close(together.weights[run], alone.weights[0])):
+            raise Violation("A run has other weights in a batch than by itself: it depends on the answers of other runs.")
+
+
+def check_noise(subject: AuditSubject) -> None:
+    """Fit with noise and practically without, by the same draws: weights that the noise does not reach are exact fits."""
+    tables = common_tables(subject.geometry, subject.settings.rows)
+    sample = WholeSample(*tables, *tables)
+    seed, identity = subject.streams or (subject.settings.seed, "audit, noise")
+    runs = [(run // 2, run % 2) for run in range(sample.runs)]
+    large = replace(subject, budget=replace(subject.budget, epsilon=subject.budget.epsilon * NOISELESS_FACTOR))
+    noisy, bare = (_fit(each, sample, Draws(seed, identity, runs)).weights for each in (subject, large))
+    # constant weights reveal nothing; others that ignore the noise are a function of the rows alone
+    unmoved = all(_close(first, second) for first, second in zip(noisy, bare, strict=True)) and np.isfinite(noisy).all()
+    if unmoved and any(not _close(row, noisy[0]) for row in noisy[1 : len(tables)]):
+        raise Violation("The noise does not reach the weights: they are the same at a billion times the ε.")
+
+
+def check_sums(subject: AuditSubject, tape: Sequence[Answer]) -> None:
+    """Add up the contributions to every answer of a tape, row by row, on this table and on others."""
+    rows = subject.settings.rows
+    for answer in tape:
+        query, geometry = answer.call.query, answer.call.geometry
+        if not looks_at_rows(answer):
+            continue
+        for size in {1, 3, rows, 2 * rows + 1, min(subject.size_class, 20_000)} - {0}:
+            for table in common_tables(geometry, size)[: TABLE_KINDS if size <= 2 * rows + 1 else 1]:
+                _check_sum(query, columns_of(table, geometry))
+
+
+def _check_sum(query: Query, table: Rows) -> None:
+    """Check one table: the rows' contributions must be those of each row by itself, in any order, and their sum the answer."""
+    order = np.random.default_rng(table.n).permutation(table.n)
+    together, permuted = contributions(query, table, 0), contributions(query, table.take(order), 0)
+    chosen = order[:PERMUTED_ROWS]
+    alone = np.concatenate([contributions(query, table.take(np.array([at])), 0) for at in chosen])
+    if not (_close(together[chosen], alone) and _close(together[order], permuted)):
+        raise Violation(f"What a row contributes to the query {query.name!r} depends on the other rows.")
+    if not _close(exact_answer(query, WholeSample(table))[0], together.sum(axis=0)):
+        raise Violation(f"The exact answer to the query {query.name!r} is not the sum of its rows' contributions.")
+
+
+def _fit(subject: AuditSubject, sample: Sample, draws: Draws) -> Fit:
+    return subject.try_fit(BoundedRetryCurator(sample, draws, subject.budget))
+
+
+def _close(first: np.ndarray, second: np.ndarray) -> bool:
+    scale = float(np.nan_to_num(np.abs(np.concatenate([np.ravel(first), np.ravel(second)])), posinf=0.0).max(initial=0.0))
+    return bool(np.allclose(first, second, rtol=0.0, atol=TOLERANCE * max(scale, 1e-300), equal_nan=True))
+
+
+def _digest(sample: Sample) -> list[str]:
+    """Return digests of everything that a fit gets from a sample."""
+    arrays = [sample.moments.gram, sample.moments.xx, sample.moments.xy, sample.n, sample.half_range]
+    arrays += [sample.rows(run).z for run in range(sample.runs)]
+    return [hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest() for array in arrays]
+
+
+def _global_generators() -> str:
+    """Return the state of the generators that everything in a process shares."""
+    return repr((random.getstate(), [part.tolist() if isinstance(part, np.ndarray) else part for part in np.random.get_state()]))

@@ -1,0 +1,74 @@
+"""Whole tables for audits: kinds of rows that neighbours have in common, and a search over them.
+
+A query that keeps to its contract looks at one row at a time, so the other rows do not matter. These tables are for those that
+do not.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dpbench.audit.neighbours import Pairs, columns_of, common_rows, nudge, random_rows, zero_rows
+from dpbench.data.geometry import Geometry
+from dpbench.data.scaling import Rows
+from dpbench.privacy.curator import Answer
+from dpbench.privacy.queries.query import RowQuery, contributions
+
+TABLE_KINDS = 4
+"""Random rows, zeros, corners, and one row again and again."""
+SEARCHED_PAIRS = 4
+"""Pairs of rows that the search begins with: the worst one, and others of every origin."""
+ROUNDS = 20
+"""Rounds of the search over whole tables."""
+
+
+def common_tables(geometry: Geometry, count: int) -> list[Rows]:
+    """Return tables of this many rows, one of each kind: always the same ones."""
+    generator = np.random.default_rng(count)
+    equal = random_rows(geometry, generator, 1).take(np.zeros(count, dtype=int))
+    return [common_rows(geometry, count), zero_rows(geometry, count), random_rows(geometry, generator, count, 1.0), equal]
+
+
+def looks_at_rows(answer: Answer) -> bool:
+    """Return whether a query's own function sees rows: otherwise the core counts them, or maps its moments."""
+    query = answer.call.query
+    return answer.call.method not in ("scan", "sparse") and (isinstance(query, RowQuery) or getattr(query, "weighted", False))
+
+
+def worst_tables(
+    geometry: Geometry, answer: Answer, pairs: Pairs, count: int, generator: np.random.Generator
+) -> Iterator[tuple[Rows, Rows]]:
+    """Yield pairs of neighbouring tables of ``count`` rows that move an answer far, if it could depend on all of their rows."""
+    call, noise = answer.call, answer.noise
+    query = call.query
+    if (
+        noise is None
+        or call.method in ("scan", "sparse")
+        or not (isinstance(query, RowQuery) or getattr(query, "weighted", False))
+    ):
+        return
+    norm = 1 if noise.law.norm == "L1" else 2
+
+    def move(first: Rows, second: Rows) -> float:
+        sums = [contributions(query, columns_of(rows, call.geometry), 0).sum(axis=0) for rows in (first, second)]
+        return float(np.linalg.norm((sums[1] - sums[0]) / noise.scale[0], norm))
+
+    for common in common_tables(geometry, count - 1):
+        for at in np.linspace(0, pairs.first.n - 1, SEARCHED_PAIRS).astype(int):
+            (first,), (second,) = pairs.take(np.array([at])).tables(common)
+            most = move(first, second)
+            for _ in range(ROUNDS):
+                others, ends = _moved(first, generator), _moved(second.take(slice(-1, None)), generator)
+                changed = Rows(np.vstack([others.z[:-1], ends.z]), geometry)
+                moved = move(others, changed)
+                if moved > most:
+                    first, second, most = others, changed, moved
+            yield first, second
+
+
+def _moved(rows: Rows, generator: np.random.Generator) -> Rows:
+    """Return the rows with other values, and some real targets nearer to 0."""
+    z = nudge(rows, generator).z.copy()
+    if rows.geometry.target == "real":
+        z[:, -1] *= np.where(generator.random(rows.n) < 0.2, generator.random(rows.n), 1.0)
+    return Rows(z, rows.geometry)

@@ -1,0 +1,183 @@
+"""The checks without statistics catch faults that declare nothing wrong, and let built-in mechanisms pass."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from dpbench.audit.deterministic_checks import check_fits, check_noise, check_sums
+from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
+from dpbench.base.random_streams import stream
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Laplace, Noise, laplace
+from dpbench.privacy.queries.query import Layer, MomentQuery, RowQuery
+from dpbench.privacy.replay import Violation
+
+
+@dataclass(frozen=True)
+class Plain(Mechanism):
+    """The functional mechanism, until a subclass changes what it makes of the answers."""
+
+    name: ClassVar[str] = "plain"
+
+    def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
+        query = problem.polynomial()
+        answer = curator.release(query, laplace(query.l1_bound("tight"), budget.epsilon, "tight"))
+        return self.fitted(query, answer, curator)
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        return Fit.good(query.quadratic(answer, curator.n).trimmed().minimiser())
+
+
+class FoldAverage(Plain):
+    """Averages the answers of all folds: each row is in most of them, so the noise shrinks and the price does not grow."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        return super().fitted(query, np.broadcast_to(answer.mean(axis=0), answer.shape), curator)
+
+
+class HealthOfAllRuns(Plain):
+    """Its weights are those of each run, one health event is not."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        return replace(super().fitted(query, answer, curator), health={"small": answer[:, 0] < answer[:, 0].max()})
+
+
+class GlobalDice(Plain):
+    """Draws from the generators that a process shares."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        random.random()
+        return super().fitted(query, answer, curator)
+
+
+class KnownSeed(Plain):
+    """Draws the simulator's noise again, and subtracts it."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        runs = [(run // 2, run % 2) for run in range(curator.runs)]
+        drawn = [stream(3, "a table", "noise", repeat, fold, "objective", 0).laplace(size=query.size) for repeat, fold in runs]
+        scale = query.l1_bound("tight") / self.known_epsilon(answer)
+        return super().fitted(query, answer - scale * np.stack(drawn), curator)
+
+    def known_epsilon(self, answer: np.ndarray) -> float:
+        return 1e9 if np.abs(answer).max() < 20 else 1.0
+
+
+class Constant(Plain):
+    """Returns the same weights whatever the answers are: useless, and private."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        return Fit.good(np.ones((curator.runs, curator.geometry.dimension)))
+
+
+@dataclass(frozen=True)
+class Asked(Mechanism):
+    """Asks one query, and returns what it was told."""
+
+    name: ClassVar[str] = "asked"
+    query: Any = None
+
+    def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
+        answer = curator.release(self.query, Noise(Laplace(), np.ones(1), budget.epsilon, "wrong"))
+        return Fit.good(np.broadcast_to(answer[:, :1], (curator.runs, curator.geometry.dimension)))
+
+
+@dataclass(frozen=True)
+class Sums(RowQuery):
+    """The sum of the target; ``how`` plants the fault."""
+
+    how: str = "sound"
+    name: str = "sums"
+    size: ClassVar[int] = 1
+
+    def contribution(self, rows: Any, run: int) -> np.ndarray:
+        y = rows.y[:, None]
+        match self.how:
+            case "centred":
+                return y - y.mean()
+            case "normalised":
+                return y / max(np.abs(y).max(), 1e-9)
+            case "position":
+                return y * np.arange(1, rows.n + 1)[:, None]
+            case "large tables":
+                return y if rows.n <= 60 else 4 * y
+            case "duplicates":
+                return y * (1 + (len(np.unique(rows.z, axis=0)) < rows.n))
+        return y
+
+
+class Weighty(MomentQuery):
+    """Σ s y, where the weights of a row depend on all of them."""
+
+    name = "weighty"
+    weighted = True
+    layers = (Layer([0], [-1 + 4], [1.0]),)
+
+    def weights(self, rows: Any, run: int) -> np.ndarray:
+        return rows.y - rows.y.mean()
+
+
+@pytest.fixture
+def subject(make):
+    model = make("model", "linear")
+
+    def of(mechanism: Mechanism, **settings: Any) -> AuditSubject:
+        geometry = example_geometry(model, 2)
+        streams, size = settings.pop("streams", None), settings.pop("size_class", 0)
+        budget = Budget(1.0, 1e-6, "pure")
+        return AuditSubject(mechanism, model, budget, geometry, AuditSettings(**settings), streams=streams, size_class=size)
+
+    return of
+
+
+@pytest.mark.parametrize("fault", [FoldAverage, HealthOfAllRuns])
+def test_a_run_that_depends_on_other_runs_is_caught(fault, subject) -> None:
+    check_fits(subject(Plain()))
+    with pytest.raises(Violation, match="depends on the answers of other runs"):
+        check_fits(subject(fault()))
+
+
+def test_a_global_generator_is_caught(subject) -> None:
+    with pytest.raises(Violation, match="global random generator"):
+        check_fits(subject(GlobalDice()))
+
+
+def test_a_mechanism_that_subtracts_the_simulated_noise_is_caught(subject) -> None:
+    check_noise(subject(KnownSeed()))  # these streams are not those that it knows
+    with pytest.raises(Violation, match="noise does not reach the weights"):
+        check_noise(subject(KnownSeed(), streams=(3, "a table")))
+
+
+@pytest.mark.parametrize("sound", [Plain, Constant])
+def test_noise_reaches_weights_or_they_are_constant(sound, subject) -> None:
+    check_noise(subject(sound()))
+
+
+def test_a_sound_query_is_the_sum_of_its_rows_on_every_table(subject) -> None:
+    sound = subject(Asked(query=Sums()), size_class=1_000)
+    check_sums(sound, sound.tape_fit().tape)
+
+
+@pytest.mark.parametrize("query", [*map(Sums, ("centred", "normalised", "position", "large tables", "duplicates")), Weighty()])
+def test_a_contribution_that_depends_on_other_rows_is_caught(query, subject) -> None:
+    asked = subject(Asked(query=query), size_class=1_000)
+    with pytest.raises(Violation, match="depends on the other rows"):
+        check_sums(asked, asked.tape_fit().tape)
+
+
+@pytest.mark.parametrize("name", ["fm", "dpba", "dpc", "privr", "dpme", "fp", "cdp_irls", "drop_sensitive"])
+def test_built_in_mechanisms_pass_every_check(name, make, subject) -> None:
+    options = {"base": "fm"} if name == "drop_sensitive" else {}
+    for seed in range(3):
+        audited = subject(make("mechanism", name, **options), seed=seed)
+        audited = replace(audited, budget=replace(audited.budget, currency=audited.mechanism.counted()))
+        check_fits(audited)
+        check_noise(audited)
+        check_sums(audited, audited.tape_fit().tape)
