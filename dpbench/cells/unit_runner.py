@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
+from dpbench.audit.fresh_noise import check_fresh_noise
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.errors import Refused
 from dpbench.base.one_entry_cache import OneEntryCache
@@ -33,6 +35,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
+from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.records.names import NONZERO, PENALTY
 from dpbench.registry.lookup import registry
@@ -77,8 +80,9 @@ class UnitRunner:
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
+        preparing.tape = []
         self.problem: Problem = self.source.model.prepare(closed(preparing))
-        self.preparation = preparing.ledger
+        self.preparation, self.preparing_tape = preparing.ledger, preparing.tape
         self.metrics = registry().metrics_of(self.source.model, unit.cells[0].settings.flags)
         self._last_fit: OneEntryCache[CellFit] = OneEntryCache()
         self._remembered: dict[Hashable, Any] = {}
@@ -128,9 +132,22 @@ class UnitRunner:
         mechanism: Mechanism = cell.build("mechanism")
         budget = budget_of(cell.settings, mechanism, self.source.model, self.block.geometry, int(self.block.train.n[0]))
         curator = self.curator(budget, cell.settings.noise)
+        checked = runs_plugin(mechanism, self.source.model)
+        curator.tape = list(self.preparing_tape) if checked else None
+        start = time.perf_counter()
         fit = fit_closed(mechanism, self.problem, curator, budget)
+        if checked and claims_privacy(curator.ledger):
+            check_fit(mechanism, self.source.model, curator, self.block.train, fit, time.perf_counter() - start)
+            if cell.settings.noise == "simulation":
+                self._check_noise(mechanism, budget, fit)
         seconds = self._seconds_of_one_fit(mechanism, budget) if 0 in self.repeats else None
         return CellFit(mechanism, budget, fit, curator.ledger, seconds)
+
+    def _check_noise(self, mechanism: Mechanism, budget: Budget, fit: Fit) -> None:
+        def refit(draws: Draws) -> np.ndarray:
+            return fit_closed(mechanism, self.problem, Curator(self.block.train, draws, budget), budget).weights
+
+        check_fresh_noise(fit.weights, self.problem.exact(self.block.train).weights, self.block.runs, refit)
 
     def curator(self, budget: Budget, noise: str) -> Curator:
         """Return a curator whose ledger begins with what preparing the model leaked and cost."""
@@ -201,7 +218,7 @@ def explained(error: BaseException, cell: Cell) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{last.filename.rpartition('/')[2]}:{last.lineno} in {last.name}"
     silence = "what it says is left out, since it may quote a private row"
-    text = str(error) if isinstance(error, Refused) or _public(cell) else silence
+    text = str(error) if isinstance(error, Refused | Violation) or _public(cell) else silence
     return f"{type(error).__name__}: {text} ({where})"
 
 

@@ -26,9 +26,10 @@ import numpy as np
 
 from dpbench.accounting.costs import LedgerEntry
 from dpbench.base.errors import Refused
+from dpbench.base.read_only import read_only
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Curator
+from dpbench.privacy.curator import Answer, Call, Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Gaussian, Geometric, Laplace, Law, Noise
 from dpbench.privacy.queries.query import Query, contributions
@@ -75,7 +76,11 @@ class SecureCurator(Curator):
         proof = f"{noise.proof}; discrete on multiples of 2^{grid.power}, scales enlarged for the rounding ({library})"
         self._pay(replace(drawn, proof=proof).ledger_entry(query.name))
         totals = (grid.sum_steps(query, self._sample.rows(run), run) for run in range(self.runs))
-        return np.stack([_answer(drawn, run, grid, total) for run, total in enumerate(totals)])
+        noisy = read_only(np.stack([_answer(drawn, run, grid, total) for run, total in enumerate(totals)]))
+        if self.tape is not None:
+            call = Call("release", query, self.geometry, noise.cost)
+            self.tape.append(Answer(call, self._exact(query), noise, noisy, self._run))
+        return noisy
 
     def until(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("the number of draws until an answer is accepted would show in the time it takes")

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from dpbench.base.core_classes import is_core_class
 from dpbench.base.errors import Refused, check_known, unknown
+from dpbench.base.pristine_process import put_aside
 from dpbench.contracts.hooks import OFFERS
 from dpbench.registry.discovery import Registration, discover
 from dpbench.registry.plugin_sources import find_plugins
@@ -77,6 +79,9 @@ def registry() -> Registry:
         for entry in entries:
             if entry.health != "ok":
                 raise BrokenPlugin(f"The plugin {entry.plugin.name!r} of {entry.plugin.origin}: {entry.reason}") from entry.error
+    offers = [entry.offer for entry in entries if entry.kind in ("mechanism", "model") and isinstance(entry.offer, type)]
+    if not all(map(is_core_class, offers)):
+        put_aside(registry)  # before a plugin's code sees any row
     kinds = [*OFFERS, "plugin"]
     entries.sort(key=lambda entry: (kinds.index(entry.kind), entry.name, entry.plugin.distribution, entry.plugin.name))
     return Registry(tuple(entries), tuple(plugin.short_name for plugin in disabled))

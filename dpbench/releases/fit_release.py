@@ -1,10 +1,12 @@
 """Release a model: one fit on all rows, with secure noise, and no number that was computed without noise."""
 
 import math
+import time
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
+from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.one_thread import one_thread
@@ -23,6 +25,7 @@ from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Ledger
+from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import build, registry
@@ -94,10 +97,18 @@ def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows
 
 def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[dict[str, float], Ledger]:
     budget = budget_of(settings, mechanism, model, rows.geometry, rows.n)
-    curator = SecureCurator(WholeSample(rows), budget, table.leaks)
+    sample = WholeSample(rows)
+    curator = SecureCurator(sample, budget, table.leaks)
     ledger = curator.ledger
+    checked = runs_plugin(mechanism, model)
+    curator.tape = [] if checked else None
+    start = time.perf_counter()
     try:
         fit = fit_closed(mechanism, model.prepare(closed(curator)), curator, budget)
+        if checked and claims_privacy(ledger):
+            check_fit(mechanism, model, curator, sample, fit, time.perf_counter() - start)
+    except Violation as violation:
+        raise Refused(f"{mechanism.name} cannot be released. {violation}") from None
     except (Refused, Unfinished):
         raise
     except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows

@@ -1,0 +1,152 @@
+"""Check a fit that was made, by its tape: what was really asked and returned, whatever a mechanism does on made-up tables.
+
+A mechanism could behave well only where it notices an audit. So three things are checked of the fit itself: its result follows
+from the noisy answers in a process that has seen no row; no pair of rows, real or made up, moves an answer by more than the bound
+of the noise that was really drawn; and what a row contributes does not depend on the rows next to it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpbench.audit.neighbours import ROUNDS, SURVIVORS, Pairs, columns_of, fixed_and_random_pairs, join, random_rows, search
+from dpbench.audit.transcript import Transcript, fit_again, transcript_of
+from dpbench.base.core_classes import is_core_class
+from dpbench.base.pristine_process import TaskFailed, run_pristine
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.mechanism import Mechanism
+from dpbench.contracts.model import Model
+from dpbench.data.samples import Sample
+from dpbench.data.scaling import Rows
+from dpbench.privacy.curator import Answer, Curator
+from dpbench.privacy.ledger import Ledger
+from dpbench.privacy.noise import Noise
+from dpbench.privacy.queries.histogram import L1_SENSITIVITY, Histogram
+from dpbench.privacy.queries.query import MomentQuery, Query, contributions
+from dpbench.privacy.replay import ROUNDING, Violation
+
+RUNS_ALONE = 3
+"""Runs whose result must follow from their own answers alone."""
+ALONE_TOLERANCE = 1e-6
+"""Relative tolerance of a run's weights when other runs got other answers: a solver may stop when all runs have converged."""
+PAIRED_ROWS = 500
+"""Rows of a run that are paired with each other."""
+STRANGERS = 50
+"""Made-up rows among which the real ones contribute a second time."""
+SECOND_CHUNK = 5_003
+"""Rows that contribute together the second time: another number than the first time."""
+SEARCHED_CALLS = 20
+"""Calls for which a local search looks for worse pairs; the others are tried with the pairs that it begins with."""
+MIN_SECONDS = 20.0
+SECONDS_PER_SECOND = 20
+"""How much longer than the fit the same steps may take without rows."""
+
+
+def runs_plugin(mechanism: Mechanism, model: Model) -> bool:
+    """Return whether a fit runs code that does not come with dpbench."""
+    return not (is_core_class(type(mechanism)) and is_core_class(type(model)))
+
+
+def claims_privacy(ledger: Ledger) -> bool:
+    """Return whether a fit claims to be private. If something was revealed, leaked or unproven, its record says so."""
+    return ledger.sound and ledger.total.private and not ledger.leaks
+
+
+def check_fit(mechanism: Mechanism, model: Model, curator: Curator, sample: Sample, fit: Fit, seconds: float) -> None:
+    """Check a fit by the tape of its curator; raise :class:`Violation` if it does not keep its word."""
+    tape, ledger = curator.tape or [], curator.ledger
+    generator = np.random.default_rng(0)
+    for number, answer in enumerate(tape):
+        try:
+            _check_answer(answer, sample, generator, ROUNDS if number < SEARCHED_CALLS else 0)
+        except Violation:
+            raise
+        except Exception as error:  # noqa: BLE001  its text may quote a row
+            raise Violation(f"The query {answer.query!r} fails on some rows with {type(error).__name__}.") from None
+    config, model_config = ({"name": part.name, **part.options()} for part in (mechanism, model))
+    transcript = transcript_of(config, model_config, ledger.budget, sample, tape)
+    _check_result(transcript, fit, MIN_SECONDS + SECONDS_PER_SECOND * seconds)
+
+
+def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator, rounds: int) -> None:
+    """Check the bound of one answer at the worst pairs that are found, and that rows contribute alone."""
+    query, noise, geometry = answer.call.query, answer.noise, answer.call.geometry
+    if noise is None:
+        return
+    if isinstance(query, Histogram):  # the core counts it: a replaced row leaves one bin and enters another
+        moved = L1_SENSITIVITY if noise.law.norm == "L1" else np.sqrt(L1_SENSITIVITY)
+        _check_ratio(query, noise, float(moved / noise.scale.min() / noise.bound))
+        return
+    # the run with the least noise; in a curator of one run it has the number 0
+    run = int(np.argmin(noise.scale.sum(axis=1))) if answer.run is None else answer.run
+    number = run if answer.run is None else 0
+    rows = columns_of(sample.rows(run), geometry)
+    if not isinstance(query, MomentQuery) or query.weighted:
+        _check_sum(query, rows, number, np.asarray(answer.exact)[number], generator)
+    scale = noise.scale[min(number, len(noise.scale) - 1)]
+
+    def move(first: Rows, second: Rows) -> np.ndarray:
+        change = (contributions(query, first, number) - contributions(query, second, number)) / scale
+        return np.asarray(
+            (np.abs(change).sum(axis=1) if noise.law.norm == "L1" else np.linalg.norm(change, axis=1)) / noise.bound
+        )
+
+    chosen = rows.take(generator.permutation(rows.n)[:PAIRED_ROWS])
+    real = Pairs(chosen, chosen.take(generator.permutation(chosen.n)), ("rows",) * chosen.n)
+    worst = search(move, join(fixed_and_random_pairs(geometry, generator), real), generator, rounds, SURVIVORS)
+    _check_ratio(query, noise, float(move(worst.first, worst.second)[0]))
+
+
+def _check_ratio(query: Query, noise: Noise, ratio: float) -> None:
+    if not ratio <= 1 + ROUNDING:  # NaN too
+        raise Violation(f"One row can move the query {query.name!r} by more than its declared {noise.law.norm} sensitivity.")
+
+
+def _check_sum(query: Query, rows: Rows, run: int, exact: np.ndarray, generator: np.random.Generator) -> None:
+    """Check that rows contribute the same in another order, in other chunks, and among rows that are made up."""
+    strangers = random_rows(rows.geometry, generator, STRANGERS)
+    mixed = Rows(np.concatenate([rows.z, strangers.z]), rows.geometry)
+    order = generator.permutation(mixed.n)
+    total, size = np.zeros(query.size), np.zeros(query.size)
+    for start in range(0, mixed.n, SECOND_CHUNK):
+        index = order[start : start + SECOND_CHUNK]
+        parts = contributions(query, mixed.take(index), run)[index < rows.n]
+        total += parts.sum(axis=0)
+        size += np.abs(parts).sum(axis=0)
+    if not (np.abs(total - exact) <= ROUNDING * (size + np.abs(exact)) + np.finfo(float).tiny).all():
+        raise Violation(f"What a row contributes to the query {query.name!r} depends on other rows, or on what came before.")
+
+
+def _check_result(transcript: Transcript, fit: Fit, seconds: float) -> None:
+    """Check that the result follows from the noisy answers, and each run's result from its own."""
+    again = _fitted(transcript, seconds)
+    pairs: Sequence[tuple[Any, Any]] = (
+        *((fit.weights, again.weights), (fit.status, again.status)),
+        *((value, again.health.get(name)) for name, value in fit.health.items()),
+        *((value, again.notes.get(name)) for name, value in fit.notes.items()),
+    )
+    same = fit.health.keys() == again.health.keys() and fit.notes.keys() == again.notes.keys()
+    if not (same and all(_equal(first, second) for first, second in pairs)):
+        raise Violation("The result does not follow from the noisy answers: without the rows, the same answers give another one.")
+    runs = range(min(len(fit.weights), RUNS_ALONE))
+    others = [transcript.with_another_run()] if len(fit.weights) == 1 else map(transcript.with_answers_of, runs)
+    for run, other in zip(runs, others, strict=True):
+        weights = _fitted(other, seconds, changed=True).weights[run]
+        slack = ALONE_TOLERANCE * max(1.0, float(np.abs(np.nan_to_num(weights)).max()))
+        if not np.allclose(weights, fit.weights[run], rtol=0, atol=slack, equal_nan=True):
+            raise Violation("The result of a run depends on the answers of other runs, so a row's ε is paid more than once.")
+
+
+def _fitted(transcript: Transcript, seconds: float, changed: bool = False) -> Fit:
+    try:
+        fit: Fit = run_pristine(fit_again, transcript, changed, seconds=seconds)
+    except TaskFailed as failed:
+        raise Violation(f"The result does not follow from the noisy answers: without the rows, {failed}.") from None
+    return fit
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Return whether two results are the same to the bit; NaN equals NaN."""
+    one, other = np.asarray(first), np.asarray(second)
+    return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
