@@ -52,7 +52,8 @@ class UserTable(Dataset):
     The first ``rows_per_person`` rows of each person count, in the order of the file; later rows are left out, before anything
     else is done. The number of persons is public. Each counts as ``rows_per_person`` rows, of which missing ones add nothing.
 
-    From Python, ``dpbench.sweep({"dataset.path": frame, …}, dataset="table")`` takes a DataFrame.
+    ``path=cps_00001.xml`` names the codebook of an extract of any IPUMS project, whose data lies next to it. From Python,
+    ``dpbench.sweep({"dataset.path": frame, …}, dataset="table")`` takes a DataFrame.
     """
 
     name: ClassVar[str] = "table"
