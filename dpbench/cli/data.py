@@ -38,7 +38,7 @@ def list_datasets(as_json: bool) -> None:
 @command.command()
 @click.argument("path")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the file there instead of printing it.")
-@click.option("--target", default="", help="The column to predict.  [default: a guess]")
+@click.option("--target", default="", help="The column to predict.  [default: a guess; none for an extract]")
 @click.option("--delimiter", help="The character between the columns of a CSV, or tab.  [default: a guess]")
 @click.option("--encoding", help="The encoding of a CSV, such as latin-1.  [default: a guess]")
 @click.option("--header/--no-header", default=None, help="Whether the first row names the columns.  [default: a guess]")
@@ -61,7 +61,7 @@ def describe(path: str, out: str | None, target: str, nulls: tuple[str, ...], **
     regular_file(path)
     codebook = codebook_of(path)
     if codebook:
-        text = draft_from_codebook(read_codebook(codebook))
+        text = draft_from_codebook(read_codebook(codebook), target)
     else:
         any_style = dialect["decimal"] is None and dialect["thousands"] is None
         guess = guess_dialect(path, {**dialect, "nulls": nulls})

@@ -126,17 +126,18 @@ def test_a_codebook_drafts_bounds_without_a_warning_and_open_ones_are_all_named(
     rows = cps.rows(60)
     rows[0]["INCTOT"], rows[1]["HOURS"], rows[2]["SEX"] = 99_999_998, 999, 9
     cps.write(rows, "cps_00001")
-    code, out, err = run(capsys, "data", "describe", "cps_00001.xml", "--out", "cps.yaml")
+    assert "named 'INCTO'. Did you mean INCTOT?" in refused(capsys, "data", "describe", "cps_00001.xml", "--target", "INCTO")
+    code, out, err = run(capsys, "data", "describe", "cps_00001.xml", "--target", "INCTOT", "--out", "cps.yaml")
     assert (code, err) == (0, "")
     assert out.endswith("dataset.path=cps_00001.xml dataset.bounds=cps.yaml dataset.missing=drop\n")
-    command = [*out.split()[6:], "dataset.target=INCTOT", "mechanism=fm", "splits.repeats=1"]
+    command = [*out.split()[6:], "mechanism=fm", "splits.repeats=1"]
     assert "The bounds of 'HOURS', 'WAGE', 'INCTOT' are open: fill in low and high" in refused(capsys, *command)
     draft = (folder / "cps.yaml").read_text()
     for name, low, high in (("HOURS", 0, 99), ("WAGE", 0, 999), ("INCTOT", 0, 100_000)):
         draft = draft.replace(f"  {name}: {{low: , high: ", f"  {name}: {{low: {low}, high: {high}")
     (folder / "cps.yaml").write_text(draft)
     assert run(capsys, "plan", *command)[0] == 0
-    options = {"path": "cps_00001.xml", "bounds": "cps.yaml", "target": "INCTOT", "missing": "drop"}
+    options = {"path": "cps_00001.xml", "bounds": "cps.yaml", "missing": "drop"}
     table = registry().get("dataset", "table").build(options).table(stream(0))
     assert (table.rows, table.dropped, [leak.what for leak in table.leaks]) == (57, 3, ["rows_dropped"])
 
