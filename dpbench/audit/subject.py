@@ -31,8 +31,6 @@ BATCH_RUNS = 5_000
 """Runs that one curator holds. Every run has its own random streams, so this bounds the memory and changes no number."""
 MAX_REDRAWS = 20_000
 """An audit ends after this many draws in a row that are not accepted."""
-MAX_SIZE_CLASS = 100_000
-"""The most rows of the made-up tables on which a fit is replayed."""
 SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (2, 3))
 """Numeric columns, and the levels of a one-hot group."""
 CORNER_SHAPES: tuple[tuple[int, int], ...] = ((1, 0), (3, 0))
@@ -75,7 +73,7 @@ class AuditSubject:
     pair: int = 0
     """The number of the pair of tables: each pair has random streams of its own."""
     size_class: int = 0
-    """A number of rows at which the fit is replayed as well (:func:`size_class`); 0 for none."""
+    """A number of rows at which the fit is replayed as well; 0 for none."""
     streams: tuple[int, str] | None = None
     """The seed and the name of the data whose simulated noise a mechanism might know: those of the cell."""
 
@@ -142,11 +140,6 @@ class ClaimedPrivacy:
 def _total_mu(costs: Sequence[Cost]) -> float | None:
     mus = [cost.mu for cost in costs if isinstance(cost, Gdp)]
     return math.sqrt(math.fsum(mu**2 for mu in mus)) if len(mus) == len(costs) else None
-
-
-def size_class(n: int) -> int:
-    """Return the power of ten that n reaches, at most :data:`MAX_SIZE_CLASS`: tables of one class are audited alike."""
-    return min(int(10 ** (len(str(max(n, 1))) - 1)), MAX_SIZE_CLASS)
 
 
 def example_geometries(model: Model) -> list[Geometry]:

@@ -12,6 +12,7 @@ from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell, Settings, digest
+from dpbench.cells.loading import identity
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
@@ -56,19 +57,31 @@ def run_audit(unit: AuditUnit) -> AuditResult:
     """Audit the mechanism of a unit."""
     with one_thread():
         mechanism, model, settings = unit.cell.build("mechanism"), unit.cell.build("model"), unit.cell.settings
-        return audited(mechanism, model, settings, unit.geometry, unit.n, unit.cell.audit)
+        streams = settings.seed, identity(unit.cell.build("dataset"))
+        return audited(mechanism, model, settings, unit.geometry, unit.n, unit.cell.audit, streams)
 
 
 def audited(
-    mechanism: Mechanism, model: Model, settings: Settings, geometry: Geometry, n: int, audit_settings: AuditSettings
+    mechanism: Mechanism,
+    model: Model,
+    settings: Settings,
+    geometry: Geometry,
+    n: int,
+    audit_settings: AuditSettings,
+    streams: tuple[int, str] | None = None,
 ) -> AuditResult:
-    """Return the result of an audit as n rows are fitted. One that cannot be done says why: that alone costs no cell."""
+    """Return the result of an audit as n rows are fitted. One that cannot be done says why: that alone costs no cell.
+
+    ``streams`` are the seed and the name of the cell's simulated noise, which a mechanism might know.
+    """
     from dpbench.audit.procedure import audit
 
     start = time.process_time()
     try:
         budget = budget_of(settings, mechanism, model, geometry, n)
-        result = AuditResult.of(audit(AuditSubject(mechanism, model, budget, geometry, audit_settings)), audit_settings.rows)
+        subject = AuditSubject(mechanism, model, budget, geometry, audit_settings, size_class=size_class(n), streams=streams)
+        outcome = audit(subject)
+        result = AuditResult.of(outcome, outcome.replays.n)
     except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
         text = str(error) if isinstance(error, Refused) else f"On made-up tables the fit ends with {type(error).__name__}."
         result = AuditResult(None, 0, reason=text)

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpbench.accounting.costs import Cost, Currency
 from dpbench.base.core_classes import is_core_class
+from dpbench.base.core_functions import unreplaced
 from dpbench.contracts.fit import OK, Fit, Status
 from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.bins import BinCounts
@@ -105,11 +106,14 @@ class OneRunMechanism(Mechanism):
 def fit_closed(mechanism: Mechanism, problem: Problem, curator: Curator, budget: Budget) -> Fit:
     """Fit a mechanism against the closed view of a curator, and refuse weights of a wrong type or shape.
 
-    This is how the core runs every mechanism. A plugin's gets a copy of the problem, because other cells use the original.
+    This is how the core runs every mechanism. A plugin's gets a copy of the problem, because other cells use the original, and
+    may not replace functions that others share.
     """
-    if not is_core_class(type(mechanism)):
-        problem = deepcopy(problem)
-    fit = mechanism.fit(closed(curator), problem, budget)
+    if is_core_class(type(mechanism)):
+        fit = mechanism.fit(closed(curator), problem, budget)
+    else:
+        with unreplaced(f"The mechanism {mechanism.name}"):
+            fit = mechanism.fit(closed(curator), deepcopy(problem), budget)
     if not isinstance(fit, Fit):
         raise TypeError(f"{mechanism.name} must return a dpbench.Fit. Got {type(fit).__name__} instead.")
     shape = (curator.runs, curator.geometry.dimension)

@@ -2,16 +2,22 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import redirect_stdout
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
 import pluggy
 
+from dpbench.base.core_functions import unreplaced
 from dpbench.base.errors import Refused, near_names
 from dpbench.contracts import hooks
 from dpbench.registry.class_checks import check_offer
 from dpbench.registry.plugin_sources import Plugin
+
+DISTRIBUTION = "dp-regression-bench"
+WATCHED_MODULES = tuple(f"dpbench.{name}" for name in ("privacy.secure_noise", "data.blocks", "fitting.noisy_objective"))
+"""Modules that decide about numbers and are not loaded with the registry: a plugin could replace their functions unseen."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +47,23 @@ def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
     manager.add_hookspecs(hooks)
     for plugin in plugins:
         try:
-            with redirect_stdout(sys.stderr):  # a plugin's prints must not end up in a listing that a program reads
+            # a plugin's prints must not end up in a listing that a program reads
+            with redirect_stdout(sys.stderr), _watched(plugin):
                 module = plugin.load()
                 manager.register(module, name=f"{plugin.name} of {plugin.distribution}")
         except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's module can raise anything
             yield _broken(plugin, "plugin", plugin.name, _one_line(error), error)
         else:
             yield from _registrations(plugin, module, manager)
+
+
+def _watched(plugin: Plugin) -> AbstractContextManager[None]:
+    """Return what refuses a plugin that replaces functions of dpbench while it is loaded."""
+    if plugin.distribution == DISTRIBUTION:
+        return nullcontext()
+    for module in WATCHED_MODULES:
+        import_module(module)
+    return unreplaced("It")
 
 
 def _registrations(plugin: Plugin, module: Any, manager: pluggy.PluginManager) -> Iterator[Registration]:
@@ -69,7 +85,7 @@ def _registrations(plugin: Plugin, module: Any, manager: pluggy.PluginManager) -
 def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Registration]:
     """Call one hook and register what it returns."""
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), _watched(plugin):
             result = hook()
             if isinstance(result, type) or not isinstance(result, Iterable):
                 what = "classes" if kind in hooks.KINDS else f"{kind}s"

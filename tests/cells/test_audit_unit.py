@@ -89,7 +89,7 @@ def test_a_sensitivity_that_is_too_small_fails(unit: Any, monkeypatch: pytest.Mo
 
 def test_an_audit_that_cannot_be_done_says_why_and_quotes_nothing(unit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_audit(unit("no_privacy")).reason == "no_privacy claims no privacy: there is nothing to audit."
-    monkeypatch.setattr("dpbench.cells.audit_unit.AuditSubject", lambda *_: 1 / 0)
+    monkeypatch.setattr("dpbench.cells.audit_unit.AuditSubject", lambda *_, **__: 1 / 0)
     result = run_audit(unit())
     assert (result.passed, result.reason) == (None, "On made-up tables the fit ends with ZeroDivisionError.")
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from dpbench.accounting.costs import Pure
+from dpbench.data.blocks import Block
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.ledger import Overspent
 from dpbench.privacy.noise import Laplace, Noise, gaussian, laplace
+from dpbench.privacy.queries.query import Query, RowQuery
 
 
 @pytest.fixture
@@ -104,3 +112,139 @@ def test_fewer_columns_share_the_ledger_the_tape_and_the_numbering_of_calls(geom
     assert (first != second).all()
     assert len(curator.tape) == len(curator.ledger.entries) == 2
     assert curator.geometry.columns == ("x0", "x1"), "the curator itself still has all columns"
+
+
+# -- what a plugin's query cannot do ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mine(RowQuery):
+    """The sum of the target, under a name that the core uses as well."""
+
+    name: str = "objective"
+    size: ClassVar[int] = 1
+
+    def contribution(self, rows: Any, run: int) -> np.ndarray:
+        return rows.y[:, None]
+
+    def exact(self, sample: Any) -> np.ndarray:
+        return np.full((sample.runs, 1), 99.0)
+
+
+class Theirs(Mine):
+    """Another plugin's query, which claims to equal every other one."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash(Mine())
+
+    def contribution(self, rows: Any, run: int) -> np.ndarray:
+        return np.full((rows.n, 1), 7.0)
+
+
+@dataclass(frozen=True)
+class Silent(Laplace):
+    """A law that does not draw."""
+
+    name: ClassVar[str] = "silent"
+
+    def standard(self, generator: np.random.Generator, size: int) -> np.ndarray:
+        return np.zeros(size)
+
+
+def test_a_total_of_a_query_s_own_making_is_never_asked_for(curate, zeros) -> None:
+    curator = curate(zeros, 1e9)
+    np.testing.assert_allclose(curator.release(Mine(), laplace(1.0, 1e9, "p")), 0.0, atol=1e-6)
+
+
+def test_a_query_of_another_class_shares_neither_noise_nor_sums(geometry, rows, curate) -> None:
+    table = rows(geometry(1), np.ones((9, 1)), np.linspace(-1, 0.5, 9))
+    block = Block(lambda repeat: table, lambda repeat: np.arange(9) % 2, range(1), 2, 2)
+    drawn = curate(block.train, runs=block.runs)
+    own, other = (drawn.release(query, laplace(1.0, 1e-6, "p")) for query in (Mine(), Theirs()))
+    exact = [answer.exact for answer in drawn.tape]
+    np.testing.assert_array_equal(exact[1][:, 0], 7.0 * block.train.n)
+    assert (exact[0] != exact[1]).all()
+    noise = [curate(block.train, runs=block.runs).release(query, laplace(1.0, 1.0, "p")) for query in (Mine(), Theirs())]
+    assert (noise[0] - exact[0] != noise[1] - exact[1]).all()
+    assert (own != other).all()
+
+
+def test_a_law_of_a_plugin_is_never_cached_for_others_and_carries_no_proof(curate, zeros, query) -> None:
+    curator = curate(zeros, 2.0)
+    assert not curator.release(query, Noise(Silent(), np.ones(1), 1.0, "p")).any()
+    assert not curator.ledger.sound
+    assert "unproven" in curator.ledger.doubt
+    again = Curator(curator._sample, curator._draws, curator.ledger.budget)
+    assert again.release(query, laplace(1.0, 1.0, "p")).all(), "the same stream, the core's law"
+    with pytest.raises(ValueError, match="name of its own"):
+        Noise(type("Laplace", (Laplace,), {})(), np.ones(1), 1.0, "p")
+
+
+def test_a_noise_of_another_class_is_refused(curate, zeros, query) -> None:
+    class Cheap(Noise):
+        """Half of its price."""
+
+        @property
+        def cost(self) -> Any:
+            return Pure(self.bound / 2)
+
+    curator = curate(zeros)
+    with pytest.raises(TypeError, match="not a subclass"):
+        curator.release(query, Cheap(Laplace(), np.ones(1), 1.0, "p"))
+    assert not curator.ledger.entries
+
+
+def test_scales_cannot_change_after_they_were_paid_for(curate, zeros, query) -> None:
+    scale = np.full((1, 1), 5.0)
+    noise = Noise(Laplace(), scale, 1.0, "p")
+    scale[:] = 1e-9
+    assert noise.scale[0, 0] == 5.0
+
+
+def test_what_is_no_query_or_gives_no_numbers_is_refused(curate, zeros) -> None:
+    class Neither(Query):
+        """A total of its own making."""
+
+        name = "neither"
+        size = 1
+
+        def exact(self, sample: Any) -> np.ndarray:
+            return np.zeros((1, 1))
+
+    class Odd(Mine):
+        """A contribution of another shape, or none that is a number."""
+
+        def contribution(self, rows: Any, run: int) -> np.ndarray:
+            return np.full((rows.n, 1), np.nan) if self.name == "nan" else np.ones(rows.n)
+
+    noise = laplace(1.0, 0.1, "p")
+    for query, message in ((Neither(), "MomentQuery or a RowQuery"), (Odd("odd"), "the shape"), (Odd("nan"), "finite")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            curate(zeros).release(query, noise)
+    with pytest.raises(ValueError, match="can be printed"):
+        curate(zeros).release(Mine("objective\x1fint:0"), noise)
+
+
+# -- curators of one run ---------------------------------------------------------------------------------------------------
+
+
+def test_the_same_run_twice_continues_the_numbering_the_tape_and_the_ledger(repeated, curate, zeros, query) -> None:
+    curator, noise = curate(repeated(zeros, 2), 1.0), laplace(1.0, 0.5, "p")
+    first, second = (curator.for_run(1).release(query, noise) for _ in range(2))
+    assert (first != second).all()
+    assert [answer.run for answer in curator.tape] == [1, 1]
+    assert curator.ledger.total.epsilon == pytest.approx(1.0)
+    with pytest.raises(Overspent):
+        curator.for_run(1).release(query, noise)
+    with pytest.raises(Overspent):
+        curator.release(query, noise)
+    curator.for_run(0).release(query, noise)
+
+
+def test_a_fit_that_asked_nothing_is_not_sound(curate, zeros) -> None:
+    ledger = curate(zeros).ledger
+    assert not ledger.sound
+    assert "nothing was asked" in ledger.doubt

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.privacy.noise import Laplace
 from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import registry
 
@@ -77,3 +78,12 @@ def test_a_plugin_that_prints_does_not_spoil_standard_output(
     install("noisy", loud="print('hello')\n" + good.replace("from __future__ import annotations", ""))
     registry()
     assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_plugin_that_replaces_a_function_while_it_is_imported_is_broken_and_the_function_put_back(
+    install: Callable[..., None], entry: Callable[[str], Registration], good: str
+) -> None:
+    standard = Laplace.standard
+    install("patcher", patch=f"{good}\nfrom dpbench.privacy.noise import Laplace\nLaplace.standard = print\n")
+    assert "It replaces functions of dpbench: Laplace.standard" in entry("patcher").reason
+    assert Laplace.standard is standard
