@@ -22,7 +22,7 @@ from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.noise import Noise
-from dpbench.privacy.queries.histogram import L1_SENSITIVITY, Histogram
+from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import MomentQuery, Query, contributions
 from dpbench.privacy.replay import ROUNDING, Violation
 
@@ -75,7 +75,7 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
     if noise is None:
         return
     if isinstance(query, Histogram):  # the core counts it: a replaced row leaves one bin and enters another
-        moved = L1_SENSITIVITY if noise.law.norm == "L1" else np.sqrt(L1_SENSITIVITY)
+        moved = geometry.replaced_rows * (2.0 if noise.law.norm == "L1" else np.sqrt(2.0))
         _check_ratio(query, noise, float(moved / noise.scale.min() / noise.bound))
         return
     # the run with the least noise; in a curator of one run it has the number 0
@@ -87,7 +87,8 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
     scale = noise.scale[min(number, len(noise.scale) - 1)]
 
     def move(first: Rows, second: Rows) -> np.ndarray:
-        change = (contributions(query, first, number) - contributions(query, second, number)) / scale
+        one, other = (contributions(query, part, number) * (part.z[:, :1] > 0) for part in (first, second))
+        change = geometry.replaced_rows * (one - other) / scale
         return np.asarray(
             (np.abs(change).sum(axis=1) if noise.law.norm == "L1" else np.linalg.norm(change, axis=1)) / noise.bound
         )
@@ -100,7 +101,7 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
 
 def _check_ratio(query: Query, noise: Noise, ratio: float) -> None:
     if not ratio <= 1 + ROUNDING:  # NaN too
-        raise Violation(f"One row can move the query {query.name!r} by more than its declared {noise.law.norm} sensitivity.")
+        raise Violation(f"Neighbours can move the query {query.name!r} by more than its declared {noise.law.norm} sensitivity.")
 
 
 def _check_sum(query: Query, rows: Rows, run: int, exact: np.ndarray, generator: np.random.Generator) -> None:

@@ -1,12 +1,14 @@
 """Neighbours: pairs of rows of a geometry, and small tables that differ in one of them, all made up from public facts.
 
-A pair is a row and its replacement. A pair of tables is a few common rows with one or the other. There are pairs that attain the
-proven bounds, corners, changes of a one-hot level, random pairs, and those that a local search makes worse.
+A pair is a row and its replacement. A pair of tables is a few common rows with one or the other. Where persons have several rows,
+all rows of one person are replaced, and a row may be missing: it is a row of zeros, also in its first column. There are pairs
+that attain the proven bounds, corners, changes of a one-hot level, random pairs, and those that a local search makes worse.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -32,6 +34,11 @@ WORST_PAIRS = 3
 MAX_CONTRIBUTIONS = 20_000_000
 """Numbers that the contributions of all pairs may hold: for longer answers, fewer pairs are tried."""
 
+Change = Literal["all rows", "all but one row", "different rows", "fewer rows"]
+"""Which rows of a person are replaced: all by the same one, all but one, each by another one, or some of them by none."""
+PERSON_CHANGES: tuple[Change, ...] = get_args(Change)[1:]
+"""What is tried in addition where persons have several rows."""
+
 Move = Callable[[Rows, Rows], np.ndarray]
 """Return how far each pair of rows moves an answer, in units of the declared bound."""
 
@@ -47,10 +54,26 @@ class Pairs:
     def take(self, index: np.ndarray) -> "Pairs":
         return Pairs(self.first.take(index), self.second.take(index), tuple(self.origin[at] for at in index))
 
-    def tables(self, common: Rows) -> tuple[list[Rows], list[Rows]]:
-        """Return the two tables of each pair: the common rows, then the first or the second row."""
-        first, second = ([np.vstack([common.z, row]) for row in rows.z] for rows in (self.first, self.second))
-        return [Rows(z, common.geometry) for z in first], [Rows(z, common.geometry) for z in second]
+    def tables(self, common: Rows, change: Change = "all rows") -> tuple[list[Rows], list[Rows]]:
+        """Return the two tables of each pair: the common rows, then those of one person, by default all like the pair's row."""
+        each = common.geometry.replaced_rows
+        index = np.repeat(np.arange(self.first.n)[:, None], each, axis=1)
+        if change == "different rows":  # those of the next pairs
+            index = (index + np.arange(each)) % self.first.n
+        persons = [rows.z[index] for rows in (self.first, self.second)]
+        if change == "all but one row":
+            persons[1] = np.concatenate([persons[0][:, :1], persons[1][:, 1:]], axis=1)
+        elif change == "fewer rows":
+            persons[1] = persons[1] * (np.arange(each) < each // 2)[:, None]
+        first, second = ([_with_person(common, rows) for rows in tables] for tables in persons)
+        return first, second
+
+
+def _with_person(common: Rows, rows: np.ndarray) -> Rows:
+    """Return a table of the common rows, of as few persons as may have them, and those rows of one more that are not missing."""
+    each = common.geometry.rows_per_person
+    persons = None if each is None else 1 - (-common.n // each)
+    return Rows(np.vstack([common.z, rows[rows[:, 0] > 0]]), common.geometry, persons=persons)
 
 
 def join(*parts: Pairs) -> Pairs:
@@ -69,6 +92,9 @@ def fixed_and_random_pairs(geometry: Geometry, generator: np.random.Generator) -
     for members in geometry.groups:
         rows = random_rows(geometry, generator, each, corner=1.0)
         parts.append(Pairs(_at_level(rows, members, 0), _at_level(rows, members, -1), ("one-hot change",) * each))
+    if not geometry.public_count:
+        rows = join(ones_to_zeros(geometry), _random_pairs(geometry, generator, each, 1.0, "")).first
+        parts.append(Pairs(rows, Rows(np.zeros_like(rows.z), geometry), ("missing rows",) * rows.n))
     return join(*parts)
 
 
@@ -80,7 +106,7 @@ def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.
     query, scale, l1 = call.query, noise.scale[0], noise.law.norm == "L1"
 
     def move(first: Rows, second: Rows) -> np.ndarray:
-        parts = (contributions(query, columns_of(rows, call.geometry), 0) for rows in (first, second))
+        parts = (contributions(query, columns_of(rows, call.geometry), 0) * (rows.z[:, :1] > 0) for rows in (first, second))
         change = np.subtract(*parts) / scale
         return np.asarray((np.abs(change).sum(axis=1) if l1 else np.linalg.norm(change, axis=1)) / noise.bound)
 
@@ -247,4 +273,5 @@ def nudge(rows: Rows, generator: np.random.Generator) -> Rows:
         # without groups rows go to the surface; with groups they only shrink, so that one-hot columns keep their size
         divisor = np.maximum(norms, 1e-300) if not geometry.groups else np.maximum(norms / radius, 1.0) * radius
         z[:, 1:-1] = features * np.where(norms > 0, radius / divisor, 1.0) * INSIDE
+    z *= rows.z[:, :1] > 0  # a missing row stays one
     return Rows(z, geometry)

@@ -4,20 +4,20 @@ This checks every declared sensitivity. Many pairs are replayed together, one pa
 mechanism that looks at all runs together could hide what it does for one of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from dpbench.accounting.costs import Nothing
 from dpbench.audit.deterministic_checks import check_fits, check_noise, check_sums
-from dpbench.audit.neighbours import Pairs, fixed_and_random_pairs, join, worst_pairs
+from dpbench.audit.neighbours import PERSON_CHANGES, Change, Pairs, fixed_and_random_pairs, join, worst_pairs
 from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.audit.tables import common_tables, worst_tables
 from dpbench.contracts.fit import Fit
 from dpbench.data.samples import Sample, WholeSample
+from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.replay import ReplayCurator, Stopped, Violation
 
@@ -56,8 +56,8 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     together = np.arange(pairs.first.n)
     kinds = common_tables(geometry, rows - 1)
     try:
-        for common, index in [*product(kinds[:2], (together, *alone[:, None])), *((common, together) for common in kinds[2:])]:
-            first, second = pairs.take(index).tables(common)
+        for common, index, change in _replayed(kinds, together, alone):
+            first, second = pairs.take(index).tables(common, change)
             ratio = max([ratio, *replay(subject, WholeSample(*first), WholeSample(*second))[1]])
         for answer in tape:
             for one, other in worst_tables(geometry, answer, pairs, rows, generator):
@@ -71,6 +71,16 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     except Violation as error:
         violation = str(error)
     return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation, n), pairs
+
+
+def _replayed(kinds: Sequence[Rows], together: np.ndarray, alone: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, Change]]:
+    """Yield the common rows, the pairs and the changes of a person's rows that are replayed at the same time."""
+    for common in kinds[:2]:
+        yield from ((common, index, "all rows") for index in (together, *alone[:, None]))
+    for common in kinds[2:]:
+        yield common, together, "all rows"
+    if kinds[0].geometry.rows_per_person is not None:
+        yield from ((kinds[0], together, change) for change in PERSON_CHANGES)
 
 
 def _replay_at(size: int, subject: AuditSubject, pairs: Pairs) -> list[float]:

@@ -58,8 +58,8 @@ def worst_tables(
             (first,), (second,) = pairs.take(np.array([at])).tables(common)
             most = move(first, second)
             for _ in range(ROUNDS):
-                others, ends = _moved(first, generator), _moved(second.take(slice(-1, None)), generator)
-                changed = Rows(np.vstack([others.z[:-1], ends.z]), geometry)
+                others, ends = _moved(first, generator), _moved(second.take(slice(common.n, None)), generator)
+                changed = Rows(np.vstack([others.z[: common.n], ends.z]), geometry, persons=second.persons)
                 moved = move(others, changed)
                 if moved > most:
                     first, second, most = others, changed, moved
@@ -71,4 +71,4 @@ def _moved(rows: Rows, generator: np.random.Generator) -> Rows:
     z = nudge(rows, generator).z.copy()
     if rows.geometry.target == "real":
         z[:, -1] *= np.where(generator.random(rows.n) < 0.2, generator.random(rows.n), 1.0)
-    return Rows(z, rows.geometry)
+    return Rows(z, rows.geometry, persons=rows.persons)

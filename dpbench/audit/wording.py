@@ -40,7 +40,9 @@ def describe_geometry(geometry: Geometry) -> str:
     """Describe a geometry in a few words."""
     groups = "" if not geometry.groups else f" and {len(geometry.groups)} one-hot group{'s' * (len(geometry.groups) > 1)}"
     numeric = f"{geometry.numeric} numeric column{'s' * (geometry.numeric != 1)}{groups}"
-    return f"{numeric}, {geometry.scaling}, {'an intercept' if geometry.intercept else 'no intercept'}, D = {geometry.dimension}"
+    persons = "" if geometry.rows_per_person is None else f", up to {geometry.rows_per_person} rows a person"
+    intercept = "an intercept" if geometry.intercept else "no intercept"
+    return f"{numeric}, {geometry.scaling}, {intercept}, D = {geometry.dimension}{persons}"
 
 
 def _describe_largest(bounds: Sequence[EpsilonLowerBound]) -> str:

@@ -133,6 +133,18 @@ class Geometry:
             table_features=self.table_features or self.features,
         )
 
+    def with_private_intercept(self) -> Self:
+        """Return the geometry with the intercept as one more numeric column: what bounds need where a row may be missing.
+
+        A row that is missing is one of zeros, also in the intercept's column, which then holds 0 or 1.
+        """
+        if not self.intercept:
+            return self
+        groups = tuple(tuple(index + 1 for index in group) for group in self.groups)
+        attributes = ("intercept", *self._owners)
+        levels = (2, *self.levels) if self.levels else ()
+        return replace(self, columns=self.names, groups=groups, intercept=False, attributes=attributes, levels=levels)
+
     @property
     def _owners(self) -> tuple[str, ...]:
         """The attribute of each feature column."""

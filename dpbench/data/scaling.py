@@ -59,7 +59,7 @@ class Rows:
         if self.geometry.constant == 1:
             return self.z[:, :-1]
         design = self.z[:, :-1].copy()
-        design[:, 0] = self.geometry.constant
+        design[:, 0] *= self.geometry.constant
         return read_only(design)
 
     @property

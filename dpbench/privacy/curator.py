@@ -91,7 +91,7 @@ class Curator:
         self._numbers = CallNumbers(entry.query for entry in paid)
         self._passes = Passes()
         self.tape: list[Answer] | None = None
-        self.ledger = Ledger(budget, paid, leaks)
+        self.ledger = Ledger(budget, paid, leaks, sample.geometry.neighbours)
 
     @property
     def geometry(self) -> Geometry:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
 from dpbench.accounting.costs import COSTS, Cost, Currency, LedgerEntry, Nothing
 from dpbench.base.options import check_options, option
+from dpbench.data.geometry import Neighbours
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 Accounting = Literal["closed", "pld"]
@@ -49,8 +50,15 @@ class Ledger:
     Each run is a fit of its own. An answer for all runs is entered for each, an answer for a single run for that run alone.
     """
 
-    def __init__(self, budget: Budget, entries: Iterable[LedgerEntry] = (), leaks: Iterable[Leak] = ()) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        entries: Iterable[LedgerEntry] = (),
+        leaks: Iterable[Leak] = (),
+        neighbours: Neighbours = "replace_one",
+    ) -> None:
         self.budget = budget
+        self.neighbours = neighbours
         self.leaks = list(leaks)
         self._common = list(entries)
         """What all runs paid: all there is for a run that paid for nothing else."""
@@ -113,7 +121,7 @@ class Ledger:
         """Return the content of the ledger file."""
         total = self.total
         return {
-            "neighbours": "replace_one",
+            "neighbours": self.neighbours,
             "entries": [entry.as_dict() for entry in self.entries],
             "total": {"epsilon": total.epsilon if total.private else None, "delta": total.delta},
             "leaks": [asdict(leak) for leak in self.leaks],
@@ -123,7 +131,8 @@ class Ledger:
 def merge(ledgers: Iterable[Ledger]) -> Ledger:
     """Return one ledger for all runs of a cell, from those of its blocks."""
     first, *rest = ledgers
-    merged = Ledger(first.budget, _merged([first.entries, *(ledger.entries for ledger in rest)], first.budget), first.leaks)
+    entries = _merged([first.entries, *(ledger.entries for ledger in rest)], first.budget)
+    merged = Ledger(first.budget, entries, first.leaks, first.neighbours)
     for ledger in rest:
         for leak in ledger.leaks:
             merged.leak(leak)

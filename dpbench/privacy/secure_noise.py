@@ -6,8 +6,9 @@ answer, can remove it (Mironov 2012). Here an answer is a sum of integers and th
 - each row's contribution is rounded to a multiple of 2^k, a public k, and the multiples are summed as integers. Rows lie on a
   dyadic grid (:mod:`dpbench.data.scaling`), so that second moments are such multiples already and nothing is lost; the sum is
   exact for every query;
-- rounding moves a coefficient's change by at most 2^k, so the scales s are enlarged until the bound holds for the rounded sums:
-  s (Δ₁ + d 2^k) / Δ₁ for one scale and the L1 norm, sup ‖(|change| + 2^k) / s'‖ <= bound in general;
+- rounding moves a coefficient's change by at most 2^k for each replaced row, so the scales s are enlarged until the bound holds
+  for the rounded sums: for one row s (Δ₁ + d 2^k) / Δ₁ with one scale and the L1 norm, sup ‖(|change| + 2^k) / s'‖ <= bound in
+  general;
 - OpenDP adds discrete Laplace or discrete Gaussian noise of that scale, exactly (Canonne, Kamath, Steinke 2020). Statements in
   ε or in ρ hold exactly; a statement in μ holds for the rounded normal law, from which a discrete one of σ >= 2^24 steps
   differs by less than 1 / (12 σ²) in total variation, below 4e-16 per coefficient.
@@ -70,7 +71,7 @@ class SecureCurator(Curator):
         if type(noise.law) not in MECHANISMS:
             names = ", ".join(law.name for law in MECHANISMS)
             _refuse(f"{noise.law.name} noise has no cryptographic sampler here ({names} have)")
-        grid = _Grid.for_noise(noise, int(self.n.max()))
+        grid = _Grid.for_noise(noise, int(self.n.max()), self.geometry.replaced_rows)
         drawn = enlarged(noise, query.size, grid.rounding)
         library = f"OpenDP {version('opendp')}"
         proof = f"{noise.proof}; discrete on multiples of 2^{grid.power}, scales enlarged for the rounding ({library})"
@@ -121,10 +122,10 @@ class _Grid:
 
     power: int
     rounding: float
-    """By how much rounding two rows can move a coefficient's change: 2^power, or 0 for answers that are whole numbers."""
+    """By how much rounding can move a coefficient's change: 2^power for each replaced row, or 0 for answers in whole numbers."""
 
     @classmethod
-    def for_noise(cls, noise: Noise, rows: int) -> Self:
+    def for_noise(cls, noise: Noise, rows: int, replaced_rows: int = 1) -> Self:
         """Return the grid for a noise, chosen by public facts: its scales and n."""
         if type(noise.law) is Geometric:
             return cls(0, rounding=0.0)
@@ -133,7 +134,7 @@ class _Grid:
         power = max(MIN_GRID_POWER, math.ceil(high) - MAX_SCALE_BITS, room)
         if type(noise.law) is Gaussian and low - power < MIN_NORMAL_SCALE_BITS:
             _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: use a smaller ε")
-        return cls(power, 2.0**power)
+        return cls(power, replaced_rows * 2.0**power)
 
     def sum_steps(self, query: Query, rows: Rows, run: int) -> np.ndarray:
         """Return the sum of the rows' rounded contributions, in grid steps."""

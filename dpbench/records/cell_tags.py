@@ -33,6 +33,7 @@ class Provenance:
     """The short name of the key of the table's digest; empty if the table is public, which needs none."""
     target_unit: str = ""
     target_transform: str = ""
+    rows_beyond_limit: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
         names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
         names.ROWS_DROPPED: str(provenance.rows_dropped) if provenance.rows_dropped else None,
+        names.ROWS_BEYOND_LIMIT: str(provenance.rows_beyond_limit) if provenance.rows_beyond_limit else None,
         names.PRIVATE: None if standing.private is None else str(standing.private).lower(),
         **guarantee_tags(standing),
     }

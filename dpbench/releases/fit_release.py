@@ -51,7 +51,8 @@ def release(config: Mapping[str, Any]) -> Release:
     vouched_by = _replayed(settings, mechanism, model, rows)
     weights, ledger = _fitted(settings, mechanism, model, table, rows)
     total = ledger.total
-    facts = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": "replace_one", "rows": rows.n, "noise": "secure"}
+    facts: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": ledger.neighbours}
+    facts |= {**_size(table), "noise": "secure"}
     facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict(), "vouched_by": vouched_by}
     return Release(
         model={"name": model.name, **model.options()},
@@ -72,6 +73,13 @@ def release(config: Mapping[str, Any]) -> Release:
     )
 
 
+def _size(table: Table) -> dict[str, int]:
+    """Return how many rows the table has or, where persons may have several, what is public instead."""
+    if table.persons is None:
+        return {"rows": table.rows}
+    return {"persons": table.persons.count, "rows_per_person": table.persons.rows_each}
+
+
 def _table(dataset: Dataset, seed: int) -> Table:
     """Load all rows. The seed draws those of a synthetic table, as in a sweep, and no noise."""
     try:
@@ -85,7 +93,7 @@ def _table(dataset: Dataset, seed: int) -> Table:
 def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows) -> dict[str, Any]:
     """Replay the mechanism on made-up rows of the table's geometry; return what vouches for its proofs, or refuse it."""
     with one_thread():
-        result = audited(mechanism, model, settings, rows.geometry, rows.n, AuditSettings("replay"))
+        result = audited(mechanism, model, settings, rows.geometry, rows.public_n, AuditSettings("replay"))
     if result.passed is None:
         raise Refused(f"{mechanism.name} cannot be released, because it was not replayed: {result.reason}")
     if not result.passed:
@@ -96,7 +104,7 @@ def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows
 
 
 def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[dict[str, float], Ledger]:
-    budget = budget_of(settings, mechanism, model, rows.geometry, rows.n)
+    budget = budget_of(settings, mechanism, model, rows.geometry, rows.public_n)
     sample = WholeSample(rows)
     curator = SecureCurator(sample, budget, table.leaks)
     ledger = curator.ledger
@@ -126,16 +134,23 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
 
 def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table, target: Column | None) -> str:
     """Return what is promised, to whom, under which assumptions, and what is not."""
-    epsilon, delta, rows = facts["epsilon"], facts["delta"], facts["rows"]
+    epsilon, delta = facts["epsilon"], facts["delta"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
     failure = f", except with probability {delta:.3g}" if delta else ""
     bounds = "bounds and the norm of a row" if dataset.scaling == "ball" and table.radius is not None else "bounds"
+    if table.persons is None:
+        size, unit, other = f"{table.rows:,} rows", "row", "another"
+        scope = "The promise is for one row: who is in several rows, or resembles many, is protected less."
+    else:
+        size = f"{table.persons.count:,} persons, of whom each has at most {table.persons.rows_each} rows that count"
+        unit, other = "person", "another with any other rows"
+        scope = "The promise is for one person with all rows: how many rows a person has is protected, too."
     sentences = [
-        f"This model was fitted once on {rows:,} rows with differential privacy, {exact}.",
-        "Had any one row been another, every possible model would have been at most e^ε times as likely, or as unlikely, to come "
-        f"out{failure}. {_strength(epsilon)}",
-        "The promise is for one row: who is in several rows, or resembles many, is protected less.",
-        f"Taken as public, and not protected: that there are {rows:,} rows; the columns and their {bounds}, which the "
+        f"This model was fitted once on {size}{',' if table.persons else ''} with differential privacy, {exact}.",
+        f"Had any one {unit} been {other}, every possible model would have been at most e^ε times as likely, or as unlikely, to "
+        f"come out{failure}. {_strength(epsilon, unit)}",
+        scope,
+        f"Taken as public, and not protected: that there are {size}; the columns and their {bounds}, which the "
         "owner declared, and which must not have been read from the rows; the mechanism and its options.",
         "Before the fit, the mechanism was replayed on made-up neighbouring tables of up to "
         f"{facts['vouched_by']['n']:,} rows, and kept what it claims. That replaces none of the proofs that the ledger names.",
@@ -153,10 +168,10 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table, target:
     return " ".join([*warning, *sentences])
 
 
-def _strength(epsilon: float) -> str:
+def _strength(epsilon: float, unit: str = "row") -> str:
     """Return what the factor e^ε means for a reader who does not know ε."""
     factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
     if epsilon <= 1:
-        return f"The odds of any guess about a single row change by a factor of at most {factor}."
+        return f"The odds of any guess about a single {unit} change by a factor of at most {factor}."
     verdict = "is a weak promise" if epsilon <= 5 else "promises next to nothing"
-    return f"The odds of a guess about a single row may change by a factor of {factor}: that {verdict}."
+    return f"The odds of a guess about a single {unit} may change by a factor of {factor}: that {verdict}."

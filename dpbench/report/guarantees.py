@@ -86,10 +86,14 @@ def _promise(word: str, cells: Iterable[CellRecord]) -> str:
         (False,): ("its ε at its δ", DELTA_PROMISE),
         (False, True): ("its ε at its δ", f"{PURE_PROMISE} if its δ is 0; otherwise {DELTA_PROMISE}"),
     }
+    cells = list(cells)
     covered, promise = promises[tuple(sorted({cell.metrics.get("privacy/delta", 0.0) == 0 for cell in cells}))]
+    persons = {cell.detail.ledger.get("neighbours") == "replace_one_person" for cell in cells}
+    other = "if one person had any other rows" if persons == {True} else "if one row had other values"
+    if len(persons) > 1:
+        other += " (where a person may have several: if one person had any other rows)"
     return (
-        f"Everything that a fit released is covered by {covered}, with a proof that the ledger names: if one row had other "
-        f"values, {promise}. {tried}"
+        f"Everything that a fit released is covered by {covered}, with a proof that the ledger names: {other}, {promise}. {tried}"
     )
 
 

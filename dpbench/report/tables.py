@@ -14,7 +14,7 @@ from dpbench.report.statistics.paired import Comparison
 from dpbench.report.summary import SweepSummary
 from dpbench.report.text_table import Entry, TextTable
 
-NEIGHBOURS = {"replace_one": "one row replaced"}
+NEIGHBOURS = {"replace_one": "one row replaced", "replace_one_person": "one person replaced"}
 PRICES = {"epsilon": "ε", "rho": "ρ", "mu": "μ", "delta": "δ"}
 QUERY_KEYS = ("query", "noise", "proof")
 """What tells the answers of a ledger apart, except their price."""

@@ -65,6 +65,7 @@ class TableFacts:
     train_rows: int
     """The training rows of a run."""
     dropped: int
+    beyond_limit: int
     by_rows: bool
     """Whether every fit and score of its model passes over the rows, instead of using second moments."""
 
@@ -164,9 +165,12 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         target = table.geometry.target_column
     plugin = registry().version_of(type(mechanism))
     key = "" if dataset.public else key_id()
-    transform = target.transform.name if target and target.transform else ""
-    unit = {"target_unit": target.unit if target else "", "target_transform": transform}
-    provenance = Provenance(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key, **unit)
+    provenance = Provenance(
+        *(dataset.synthetic, dropped, plugin, *_machine(), point.sensitivity, remarks, key),
+        target_unit=target.unit if target else "",
+        target_transform=target.transform.name if target and target.transform else "",
+        rows_beyond_limit=0 if isinstance(table, Inapplicable) else table.beyond_limit,
+    )
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 
@@ -186,8 +190,8 @@ def _table_facts(cell: Cell, model: Model) -> TableFacts:
         raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
     table = source.scaled(0)
     by_moments = "polynomial" in model.provides and "truncation" not in model.provides
-    train_rows = int(source.part_sizes()[1:].sum())
-    return TableFacts(table.rows.geometry, table.rows.public_n, train_rows, table.dropped, not by_moments)
+    train_rows, left_out = int(source.part_sizes()[1:].sum()), (table.dropped, table.beyond_limit)
+    return TableFacts(table.rows.geometry, table.rows.public_n, train_rows, *left_out, not by_moments)
 
 
 @cache

@@ -61,6 +61,7 @@ class ConcentratedIRLS(Mechanism):
     """
 
     name: ClassVar[str] = "cdp_irls"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ρ-zCDP, ρ = ε"
     needs: ClassVar[frozenset[Capability]] = frozenset({"reweighted"})
     currency: ClassVar[Currency] = "zcdp"
@@ -77,6 +78,8 @@ class ConcentratedIRLS(Mechanism):
         return PUBLISHED_CURRENCIES[self.composition]
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        if self.variant == "published" and geometry.rows_per_person is not None:
+            return self.rows_only
         if self.variant == "sound" and self.composition != "cdp":
             return f"composition={self.composition} belongs to variant=published"
         if self.variant == "published" and self.composition == "conventional" and self.distribution == "gaussian":

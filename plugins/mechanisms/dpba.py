@@ -48,6 +48,7 @@ class BudgetAllocation(Mechanism):
     """
 
     name: ClassVar[str] = "dpba"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     published_sensitivity: ClassVar[Sensitivity] = "fang"
@@ -81,7 +82,8 @@ class BudgetAllocation(Mechanism):
         """Return the noise of Fang et al. 2019, Algorithm 1, lines 10 to 19."""
         first, second = block_sensitivities(objective)
         alpha = self._best_alpha(objective) if self._optimal else self._alpha(first, second, budget)
-        quadratic, linear = first / (alpha * budget.epsilon), second / ((1 - alpha) * budget.epsilon)
+        per_row = budget.epsilon / objective.geometry.replaced_rows
+        quadratic, linear = first / (alpha * per_row), second / ((1 - alpha) * per_row)
         objective.l1_bound("fang", quadratic, linear)  # refuses printed blocks that a row can exceed; they cost ε together
         proof = "sequential composition of two Laplace releases (Fang et al. 2019)"
         return Noise(Laplace(), objective.scales(quadratic, linear), budget.epsilon, proof)

@@ -20,7 +20,7 @@ from dpbench.fitting.noisy_histogram import fit_bins, fit_moments, fit_unbiased,
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise, laplace
-from dpbench.privacy.queries.histogram import L1_SENSITIVITY, PROOF, Histogram, Scan
+from dpbench.privacy.queries.histogram import PROOF, Histogram, Scan
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class NoisyHistogram(Mechanism):
     """
 
     name: ClassVar[str] = "dpme"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
 
@@ -75,8 +76,9 @@ class NoisyHistogram(Mechanism):
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         n = max(float(curator.n.min()), 2.0)  # folds may differ by a row, and all runs of a fit have the same bins
         binning = Binning.within(curator.geometry, self.bins(curator.geometry, n), self.cells)
-        noise = laplace(L1_SENSITIVITY, budget.epsilon, PROOF)
-        scan = curator.scan(Histogram(binning), noise, binning.step)
+        histogram = Histogram(binning)
+        noise = laplace(histogram.l1_bound, budget.epsilon, PROOF)
+        scan = curator.scan(histogram, noise, binning.step)
         threshold = math.log(n) / budget.epsilon if self.counts == "threshold" else 0.0
         fit = self._fit_bins(problem, binning, scan, noise, threshold)
         return replace(fit, notes={"bins": binning.bins_per_attribute, "cells": float(binning.size)})

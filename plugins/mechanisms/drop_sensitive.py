@@ -41,6 +41,7 @@ class DropSensitive(Mechanism):
     """
 
     name: ClassVar[str] = "drop_sensitive"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "its base's"
 
     base: str = option("no_privacy", help="the mechanism that fits the remaining columns, with its default options")

@@ -50,6 +50,7 @@ class FunctionalMechanism(Mechanism):
     """
 
     name: ClassVar[str] = "fm"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     published_sensitivity: ClassVar[Sensitivity] = "paper"

@@ -17,7 +17,7 @@ from dpbench.fitting.noisy_histogram import fit_bins
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import geometric
-from dpbench.privacy.queries.histogram import L1_SENSITIVITY, PROOF, Histogram
+from dpbench.privacy.queries.histogram import PROOF, Histogram
 from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, expected_survivors, smallest_threshold
 
 MAX_DEFAULT_SIZE = 200_000
@@ -57,6 +57,7 @@ class FilterPriority(Mechanism):
     """
 
     name: ClassVar[str] = "fp"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
 
@@ -71,7 +72,8 @@ class FilterPriority(Mechanism):
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         binning = Binning(curator.geometry, self.bins)
-        noise = geometric(L1_SENSITIVITY, budget.epsilon, PROOF)
+        histogram = Histogram(binning)
+        noise = geometric(histogram.l1_bound, budget.epsilon, PROOF)
         scale = float(noise.scale[0, 0])
         size = self.size or min(int(curator.n.min()), MAX_DEFAULT_SIZE)  # folds may differ by a row
         threshold = self.threshold or smallest_threshold(binning.size, scale, size)
@@ -81,7 +83,7 @@ class FilterPriority(Mechanism):
                 f"mechanism.threshold={threshold} of fp lets {expected:.3g} empty bins through. "
                 f"At most {MAX_EXPECTED_SURVIVORS:,} can be held."
             )
-        summaries = curator.sparse(Histogram(binning), noise, threshold, size)
+        summaries = curator.sparse(histogram, noise, threshold, size)
         fit = fit_bins(problem, ((binning.centres(summary.index), summary.counts) for summary in summaries))
         return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(binning.size, 10**300))})
 

@@ -57,6 +57,7 @@ class RelevanceAllocation(Mechanism):
     """
 
     name: ClassVar[str] = "privr"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     published_sensitivity: ClassVar[Sensitivity] = "tight"  # the paper's constant is not known
@@ -82,7 +83,10 @@ class RelevanceAllocation(Mechanism):
         objective = replace(problem.polynomial(), name="relevance objective")
         noise = laplace(objective.l1_bound("tight"), FIRST_FIT_SHARE * budget.epsilon, objective.proof("tight"))
         fit = minimise(problem, objective, curator.release(objective, noise), noise, self.ridge, self.repair)
-        noise = laplace(2.0, (1 - FIRST_FIT_SHARE) * budget.epsilon, "a row adds nonnegative shares that sum to one, or to zero")
+        bound = 2.0 * curator.geometry.replaced_rows
+        noise = laplace(
+            bound, (1 - FIRST_FIT_SHARE) * budget.epsilon, "a row adds nonnegative shares that sum to one, or to zero"
+        )
         return np.asarray(np.maximum(curator.release(Relevance(fit.weights), noise) / curator.n[:, None], 0.0))
 
     def _shares(self, relevance: np.ndarray) -> np.ndarray:

@@ -36,6 +36,7 @@ class Truncated(Mechanism):
     """
 
     name: ClassVar[str] = "truncated"
+    handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "none"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
 

@@ -82,7 +82,7 @@ def test_less_noise_than_the_bound_needs_is_found_in_what_was_drawn(make) -> Non
     (answer,) = fm.curator.tape
     quiet = laplace(answer.noise.sensitivity / 4, 1.0, "wrong")
     fm.curator.tape[:] = [replace(answer, noise=quiet)]
-    with pytest.raises(Violation, match="One row can move the query 'objective' by more than its declared L1 sensitivity"):
+    with pytest.raises(Violation, match="Neighbours can move the query 'objective' by more than its declared L1 sensitivity"):
         fm.check()
 
 

@@ -123,17 +123,20 @@ def test_eight_corners_random_pairs_and_one_hot_changes_are_tried(geometry) -> N
 
 
 @pytest.mark.parametrize(("size", "random", "survivors"), [(3, 400, 60), (2_000_000, 10, 10), (10**9, 3, 3)])
-def test_the_search_nudges_sixty_pairs_in_forty_rounds_and_fewer_of_long_answers(size, random, survivors, geometry) -> None:
+def test_the_search_nudges_sixty_pairs_in_forty_rounds_and_fewer_of_long_answers(
+    size, random, survivors, geometry, monkeypatch
+) -> None:
     """The numbers of pairs of one evaluation after the other; twenty million contributions fit into memory at a time."""
     g = geometry(2)
     start = fixed_and_random_pairs(g, np.random.default_rng(0))
     evaluated = []
 
-    def contribution(rows, run):
+    def contributions(query, rows, run):
         evaluated.append(rows.n)
         return rows.x
 
-    query = SimpleNamespace(size=size, contribution=contribution)
+    monkeypatch.setattr("dpbench.audit.neighbours.contributions", contributions)
+    query = SimpleNamespace(size=size)
     answer = Answer(Call("release", query, g, Pure(1.0)), None, Noise(Laplace(), np.array([1.0]), 1.0, "p"), None)
     worst_pairs(g, answer, start, np.random.default_rng(0))
     assert evaluated == [len(start.origin) + random] * 2 + [survivors] * 2 * 41

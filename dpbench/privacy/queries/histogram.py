@@ -10,8 +10,6 @@ from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.queries.query import RowQuery
 
-L1_SENSITIVITY = 2
-"""A replaced row leaves one bin and enters another."""
 PROOF = "a replaced row moves two counts by one (Dwork, McSherry, Nissim, Smith 2006)"
 
 
@@ -25,6 +23,11 @@ class Histogram(RowQuery):
     @property
     def size(self) -> int:
         return self.binning.size
+
+    @property
+    def l1_bound(self) -> int:
+        """sup ‖change‖₁ over neighbours: a replaced row leaves one bin and enters another, and a missing one does less."""
+        return 2 * self.binning.geometry.replaced_rows
 
     @property
     def identity(self) -> str:

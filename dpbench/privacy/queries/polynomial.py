@@ -6,8 +6,8 @@ A model's loss, exact or truncated at order 2, is for each row
 
 Linear regression has curvature 1 and slope -2y, logistic regression curvature 1/8 and slope ½ - y (Zhang et al. 2012, sections
 4.2 and 5.1; the printed minus sign of the quadratic term is a typo). The constant is never needed, so it is never released.
-Neither are coefficients that are public under replace-one neighbours: that of the intercept with itself (it is n) and the
-products of two columns of one one-hot group (they are 0).
+Neither are coefficients that are public under replace-one neighbours: that of the intercept with itself (it is n, unless a person
+has any number of rows up to a limit) and the products of two columns of one one-hot group (they are 0).
 """
 
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class Polynomial(MomentQuery):
         size = self.geometry.dimension
         j, k = np.indices((size, size)).reshape(2, -1)
         keep = np.ones(size * size, dtype=bool) if self.convention == "code" else j <= k
-        if self.geometry.intercept:
+        if self.geometry.intercept and self.geometry.public_count:
             keep &= (j > 0) | (k > 0)
         group = np.full(size, -1)
         for number, members in enumerate(self.geometry.groups):
@@ -127,7 +127,7 @@ class Polynomial(MomentQuery):
             matrix = (matrix + np.swapaxes(matrix, -1, -2)) / 2
         else:
             matrix[..., k, j] = entries
-        if self.geometry.intercept:
+        if self.geometry.intercept and self.geometry.public_count:
             matrix[..., 0, 0] = self.loss.curvature * self.geometry.constant**2 * n
         return Quadratic(matrix, coefficients[..., self.quadratic_size :])
 
@@ -159,23 +159,30 @@ class Polynomial(MomentQuery):
     # -- the sensitivities -----------------------------------------------------------------------------------------
 
     def l1_bound(self, sensitivity: Sensitivity, quadratic: float = 1.0, linear: float = 1.0) -> float:
-        """Return sup ‖change / scale‖₁ over replace-one neighbours, for one scale on M's coefficients and one on c's."""
+        """Return sup ‖change / scale‖₁ over neighbours, for one scale on M's coefficients and one on c's.
+
+        Neighbours differ in one row, or in all rows of a person: then it is that many times the supremum for one row, which may
+        also be missing on either side (docs/sensitivities.md).
+        """
+        rows = self.geometry.replaced_rows
         size, curvature, per_linear = self.geometry.dimension, self.loss.curvature / quadratic, 1 / linear
-        supremum = float(self._supremum(curvature, per_linear, np.ones(size)))
+        supremum = rows * float(self._supremum(curvature, per_linear, np.ones(size)))
         if sensitivity in ("auto", "tight"):
             return supremum
         # linear: 2(D+1)² with the constant y² ("paper"), 2D² + 4D without it ("fang", "code"); logistic: D²/4 + 3D ("paper",
         # "fang"), D²/4 + D ("code", which has |½ - y| = ½). D counts every noised column, the intercept included.
         slope = self.loss.largest_slope(self.geometry) if sensitivity == "code" else self.loss.printed_slope
         norm = 2 * (curvature * size**2 + slope * per_linear * size)
-        bound = norm + 2 * self.loss.printed_constant if sensitivity == "paper" else norm
+        bound = rows * (norm + 2 * self.loss.printed_constant if sensitivity == "paper" else norm)
         if bound < supremum * (1 - 1e-12):
-            raise Refused(f"sensitivity={sensitivity} gives {bound:g} here, but one row can change the answer by {supremum:g}.")
+            raise Refused(
+                f"sensitivity={sensitivity} gives {bound:g} here, but neighbours can change the answer by {supremum:g}."
+            )
         return bound
 
     def rescaled_bound(self, columns: np.ndarray) -> np.ndarray:
         """Return sup ‖change‖₁ when column j of the design is multiplied with q_j > 0 (``columns``: (…, D)): (…)."""
-        return self._supremum(self.loss.curvature, 1.0, columns)
+        return self.geometry.replaced_rows * self._supremum(self.loss.curvature, 1.0, columns)
 
     def proof(self, sensitivity: Sensitivity) -> str:
         """Return the text for the ledger that says why a bound holds."""
@@ -186,6 +193,7 @@ class Polynomial(MomentQuery):
         }.get(sensitivity, "the supremum over replace-one neighbours in this geometry (dpbench, docs/sensitivities.md)")
 
     def _supremum(self, curvature: float, per_linear: float, columns: np.ndarray) -> np.ndarray:
+        """Return the supremum for one row that is replaced, or that is missing on one side where persons have several."""
         bound = {"box": self._box, "ball": self._ball, "corner": self._corner}[self.geometry.scaling]
         return np.asarray(bound(curvature, self.loss.largest_slope(self.geometry) * per_linear, columns))
 
@@ -199,7 +207,7 @@ class Polynomial(MomentQuery):
         concave in p on either side of U = V.
         """
         twice = 1.0 if self.convention == "matrix" else 2.0
-        g = self.geometry
+        g = self.geometry if self.geometry.public_count else self.geometry.with_private_intercept()
         features, constant = columns[..., g.intercept :], columns[..., : g.intercept].sum(axis=-1)
         numeric = np.delete(features, [member for members in g.groups for member in members], axis=-1)
         m, total, squared = max(g.numeric, 1), numeric.sum(axis=-1), np.square(numeric).sum(axis=-1)

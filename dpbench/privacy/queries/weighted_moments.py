@@ -48,7 +48,8 @@ class WeightedMoments(MomentQuery):
     def __post_init__(self) -> None:
         if (self.weigh is None) != (self.state is None) or (self.weigh is None and self.largest != 1):
             raise ValueError("Weights need a state and a largest value, and both need weights.")
-        geometry = self.geometry if self.weigh is None else _private_intercept(self.geometry)
+        counted = self.weigh is None and self.geometry.public_count
+        geometry = self.geometry if counted else self.geometry.with_private_intercept()
         self.objective = Polynomial(_MOMENTS, geometry, "matrix")
         """The same coefficients as a polynomial: it decides which of them are released, and in which order."""
         self.weighted = self.weigh is not None
@@ -105,13 +106,14 @@ class WeightedMoments(MomentQuery):
 
     @property
     def l1_bound(self) -> float:
-        """sup ‖change‖₁ over replace-one neighbours (docs/sensitivities.md, convention matrix, σ = 1)."""
+        """sup ‖change‖₁ over neighbours (docs/sensitivities.md, convention matrix, σ = 1)."""
         return self.largest * self.objective.l1_bound("tight")
 
     @property
     def l2_bound(self) -> float:
-        """sup (‖change of B‖_F² + ‖change of A‖²)^½ over replace-one neighbours, in the unit of :meth:`spread`.
+        """sup (‖change of B‖_F² + ‖change of A‖²)^½ over neighbours, in the unit of :meth:`spread`.
 
+        It is that of one row times the rows in which neighbours differ. Of one row:
         ‖xx' - x'x''‖_F² + ‖xy - x'y'‖² ≤ a² + a'² - 2c² + a + a' + 2|c|, where a, a' are the squared norms and c = <x, x'>.
         Ball: a, a' ≤ 1 leave 4 + 2|c| - 2c² ≤ 4.5, met at c = 1/2. Box: m numeric columns and G one-hot groups make a, a' ≤
         M = m + G. With u = (x + x')/2, v = (x - x')/2 and q = ‖u‖² - ‖v‖², S = ‖u‖² + ‖v‖² the change is at most
@@ -121,7 +123,7 @@ class WeightedMoments(MomentQuery):
         """
         parts = squared_norm(self.objective.geometry)
         squared = {"box": 2 * parts * (parts + 1), "ball": 4.5, "corner": 4 * parts}[self.objective.geometry.scaling]
-        return self.largest * math.sqrt(squared)
+        return self.objective.geometry.replaced_rows * self.largest * math.sqrt(squared)
 
     def spread(self, std: float) -> Array:
         """Return a standard deviation per coefficient, so that both triangles of B count: off the diagonal std/√2 ("GOE")."""
@@ -138,11 +140,3 @@ def squared_norm(geometry: Geometry) -> float:
         return 1.0
     parts = geometry.numeric + len(geometry.groups) + geometry.intercept
     return parts / (geometry.table_features or parts) if geometry.scaling == "corner" else parts
-
-
-def _private_intercept(geometry: Geometry) -> Geometry:
-    """Return the geometry with the intercept as one more numeric column."""
-    if not geometry.intercept:
-        return geometry
-    groups = tuple(tuple(index + 1 for index in group) for group in geometry.groups)
-    return Geometry(geometry.names, groups, False, geometry.scaling, geometry.target)

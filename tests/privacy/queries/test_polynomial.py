@@ -83,7 +83,7 @@ def test_a_printed_bound_below_the_supremum_is_refused(geometry) -> None:
     loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=0.5, printed_constant=0.0)
     assert Polynomial(loss, geometry(3)).l1_bound("fang") == 21
     for rule in ("fang", "paper"):
-        with pytest.raises(Refused, match=f"sensitivity={rule} gives 3 here, but one row can change the answer by 4"):
+        with pytest.raises(Refused, match=f"sensitivity={rule} gives 3 here, but neighbours can change the answer by 4"):
             Polynomial(loss, geometry(1)).l1_bound(rule)
     assert Polynomial(loss, geometry(1)).l1_bound("code") == 6
 
