@@ -49,6 +49,10 @@ class Mechanism(ModelUser):
     ``curator.release(query, noise)``, whose arrays have the runs as their first axis. ``curator.geometry`` and ``curator.n``
     are public; nothing else is free. To write a mechanism for one run at a time, subclass :class:`OneRunMechanism`.
 
+    The curator is a closed view with these calls alone, and all arrays are read-only: copy what you want to change. The weights,
+    status and health of a run must follow from the answers of that run alone. A query of your own is a
+    :class:`dpbench.privacy.queries.query.MomentQuery` or a :class:`~dpbench.privacy.queries.query.RowQuery`.
+
     The docstring is what users read: what it does in two sentences, the guarantee (definition, neighbours, what is assumed
     public), the citation, and any error of the paper.
     """

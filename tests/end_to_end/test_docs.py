@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpbench.__main__ import main
+from dpbench.privacy.queries.query import RowQuery
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
@@ -66,6 +68,9 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     (tmp_path / "my_folder").mkdir()
     for name in ("my_folder/shrunk.py", "my_folder/largest.py"):
         (tmp_path / name).write_text(blocks[name], encoding="utf-8")
+    own_query = tmp_path / "my_folder" / "_large_errors.py"
+    own_query.write_text(blocks["my_folder/_large_errors.py"], encoding="utf-8")
+    assert issubclass(runpy.run_path(str(own_query))["LargeErrors"], RowQuery)
     code, out, err = say("python -m dpbench --plugins-dir my_folder plugins")
     assert code == 0, err
     assert re.search(r"shrunk +ε-DP +ok +Run the functional mechanism and shrink the weights towards zero\.", out)
