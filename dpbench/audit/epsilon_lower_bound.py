@@ -15,6 +15,9 @@ from dpbench.accounting.conversion import epsilon_of_gdp
 from dpbench.audit.scores import Scores
 from dpbench.audit.subject import ClaimedPrivacy
 
+LUCKY_EVENTS = 0.1
+"""How many events may look better than they are, by chance, where one of them is chosen."""
+
 
 @dataclass(frozen=True)
 class EpsilonLowerBound:
@@ -85,9 +88,9 @@ def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -
     # Beyond the largest number of either table lies what that table may never give, and so below its least number.
     ends = [values.max(axis=1), np.nextafter(values.min(axis=1), -np.inf)]
     thresholds = np.concatenate([np.sort(values.reshape(2 * runs, scores), axis=0)[ranks], *ends]).T
-    # Among thousands of events a rare one looks good by chance: the bounds must hold for all of them together.
-    # There are two sides of a threshold and two directions.
-    false_alarm /= 4 * thresholds.size
+    # Among thousands of events a rare one looks good by chance: together, few of their bounds may be too large here.
+    # There are two sides of a threshold and two directions. The choice itself needs no confidence.
+    false_alarm = min(false_alarm, LUCKY_EVENTS / (4 * thresholds.size))
     ordered = np.sort(values, axis=1)
     below = np.array([[np.searchsorted(table[:, at], thresholds[at], "right") for at in range(scores)] for table in ordered])
     counts = np.stack([runs - below, below], axis=2)  # (tables, scores, sides, thresholds)
