@@ -280,7 +280,7 @@ def null_control() -> Section:
     row = ones_to_zeros(geometry).first
     alarms = 0
     for seed in range(repetitions):
-        settings = AuditSettings(runs=400, pairs=1, seed=seed)
+        settings = AuditSettings(runs=400, pairs=1, seed=seed, confidence=0.99)
         subject = AuditSubject(build("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), geometry, settings)
         tests, bounds = audit_pair(subject, Pairs(row, row, ("null",)), ClaimedPrivacy(0.0, 0.0))
         alarms += any(test.violation for test in tests) or any(bound.epsilon > 0 for bound in bounds)

@@ -132,7 +132,7 @@ def test_two_equal_tables_raise_an_alarm_one_time_in_a_hundred_at_most(make) -> 
     geometry = example_geometry(model, 1)
     row = ones_to_zeros(geometry).first
     for seed in range(REPETITIONS):
-        settings = AuditSettings(runs=200, pairs=1, seed=seed)
+        settings = AuditSettings(runs=200, pairs=1, seed=seed, confidence=0.99)
         subject = AuditSubject(make("mechanism", "fm"), model, Budget(1.0, 1e-6, "pure"), geometry, settings)
         tests, bounds = audit_pair(subject, Pairs(row, row, ("null",)), ClaimedPrivacy(0.0, 0.0))
         alarms += any(test.violation for test in tests) or any(bound.epsilon > 0 for bound in bounds)
