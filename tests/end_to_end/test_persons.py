@@ -77,6 +77,40 @@ def test_the_audit_of_a_cell_replays_persons() -> None:
     assert set(cells["dpbench.sound"]) == {"true"}
 
 
+@pytest.mark.parametrize(("rows", "state"), [("1", "run"), ("curator.geometry.replaced_rows", "failed")])
+def test_a_plugin_that_takes_its_bound_for_one_row_gets_no_result(rows: str, state: str, drop_in) -> None:
+    source = """
+        from dataclasses import dataclass
+        from typing import ClassVar
+
+        from dpbench import Fit, Mechanism, hookimpl
+        from dpbench.privacy.noise import laplace
+
+        @dataclass(frozen=True)
+        class OneRow(Mechanism):
+            '''The bound of one row, where a person has several.'''
+
+            name: ClassVar[str] = "one_row"
+            handles_persons: ClassVar[bool] = True
+
+            def fit(self, curator, problem, budget):
+                objective = problem.polynomial()
+                bound = objective.l1_bound("tight") / ROWS
+                answer = curator.release(objective, laplace(bound, budget.epsilon, "wrong"))
+                quadratic = objective.quadratic(answer, problem.n)
+                return Fit.good(problem.minimise(problem.regularised(quadratic).floored(1.0)))
+
+        @hookimpl
+        def dpbench_mechanisms():
+            return [OneRow]
+        """
+    drop_in(source.replace("ROWS", rows))
+    cells = swept(visits(), ["one_row"], **{**PERSONS, "audit.level": "replay"})
+    assert set(cells["state"]) == {state}
+    assert set(cells["dpbench.sound"]) == {str(state == "run").lower()}
+    assert ("by more than its declared L1 sensitivity" in cells["reason"].iloc[0]) == (state == "failed")
+
+
 @pytest.mark.skipif(importlib.util.find_spec("opendp") is None, reason="OpenDP is not installed")
 def test_a_release_promises_privacy_to_persons(tmp_path: Path) -> None:
     visits(400).to_csv(tmp_path / "visits.csv", index=False)

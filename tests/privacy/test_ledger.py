@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise, permutations
 from typing import Any
 
@@ -229,6 +230,13 @@ def test_merged_ledgers_keep_the_costliest_run_the_widest_scales_and_every_leak(
     unsound = Ledger(Budget(2.0, 1e-6, "pure"), [LedgerEntry("q", Nothing(), False, "none")])
     for order in permutations([ledger(1.0, 0.5, "a"), unsound]):
         assert not merge(order).sound
+
+
+def test_a_ledger_says_whose_change_it_prices(geometry, rows, curate) -> None:
+    """Merging keeps it: the blocks of a cell have the same rows."""
+    for each, neighbours in ((None, "replace_one"), (3, "replace_one_person")):
+        ledger = curate(rows(replace(geometry(1), rows_per_person=each), [[0.5], [1.0]], [0.0, 1.0])).ledger
+        assert ledger.as_dict()["neighbours"] == merge([ledger, ledger]).as_dict()["neighbours"] == neighbours
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,12 @@ def test_sums_and_tails_fit_into_64_bits_on_the_finest_such_grid(rows: int, scal
     assert max(rows, 2) * 2**6 / finer > 2**62 or scale / finer > 2**48 or finer < STEP
 
 
+@pytest.mark.parametrize("replaced", [1, 4])
+def test_every_replaced_row_may_be_rounded_by_a_step(replaced: int) -> None:
+    grid = secure._Grid.for_noise(Noise(Laplace(), np.array(1.0), 1.0, "p"), 100, replaced)
+    assert grid.rounding == replaced * 2.0**grid.power
+
+
 @pytest.mark.parametrize("bits", [23, 24])
 def test_normal_noise_has_a_scale_of_at_least_2_to_the_24_steps(bits: int) -> None:
     noise = Noise(gaussian(1.0, 1.0, "p").law, np.array(2.0 ** (bits - 32)), 1.0, "p")
