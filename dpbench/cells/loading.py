@@ -19,7 +19,7 @@ from dpbench.records.leaks import Leak
 SELECTION_OPTIONS = frozenset(
     {
         *("path", "scaling", "sample_n", "attributes", "target", "threshold", "sensitive", "bounds", "levels"),
-        *("person", "rows_per_person", "encoding", "header", "decimal", "thousands"),
+        *("person", "rows_per_person", "encoding", "header", "decimal", "thousands", "title"),
     }
 )
 """Dataset options that select or rescale rows and columns; they do not change any random stream."""

@@ -25,8 +25,8 @@ class Dataset(Component):
 
     Optional
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
-        ``licence``; ``citation``; ``remark``. These five are properties: override them with a class variable, or with a property
-        if the answer depends on an option.
+        ``display_name``; ``remark``; ``licence``; ``citation``. These six are properties: override them with a class variable, or
+        with a property if the answer depends on an option.
         ``subsets()``: subsets of the attributes, by number; ``options_for(attributes)``: options that give the table attributes
         which it lacks by default; ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether
         every repeat draws its own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to
@@ -84,6 +84,11 @@ class Dataset(Component):
     def remark(self) -> str:
         """What a reader must know about the table, in a sentence: it is listed and recorded."""
         return ""
+
+    @property
+    def display_name(self) -> str:
+        """What titles, tables and records call the data: the name of the dataset, unless it stands for data of the user's."""
+        return self.name
 
     @property
     def licence(self) -> str:

@@ -42,7 +42,9 @@ def _fixed(value: Any) -> str:
 
 
 def _key(key: object) -> str:
-    """Return the key of a mapping with a backslash before every character that has a meaning."""
+    """Return the key of a mapping with a backslash before every character that has a meaning, or in quotes if it has some."""
+    if re.search(r"['\"`#&;<>!~^]", str(key)):
+        return quoted(str(key))
     return re.sub(r"([\\()\[\]{}:=, \t])", r"\\\1", str(key))
 
 

@@ -54,6 +54,7 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
         audit = replace(audit, seed=settings.seed)
     cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit)
     names = {kind: component.name for kind, component in components.items()}
+    names["dataset"] = components["dataset"].display_name
     privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}
     varied = {key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)}
     # whichever key varied it, a rule makes a variant of the mechanism, unless it has no effect on this one

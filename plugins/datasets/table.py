@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from dpbench.files.bounds_file import (
 from dpbench.files.codebook import source_files
 from dpbench.files.column_profiles import MAX_DRAFTED_LEVELS, profile_columns
 from dpbench.files.complete_rows import CompleteRows
-from dpbench.files.data_frames import open_user_table, path_of
+from dpbench.files.data_frames import PREFIX, open_user_table, path_of
 from dpbench.files.dialects import Dialect
 from dpbench.files.download_cache import user_file_checksum
 from dpbench.files.person_column import CountedRows
@@ -61,6 +62,7 @@ class UserTable(Dataset):
 
     path: str = option("", help="a CSV or Parquet file; a DataFrame from Python")
     target: str = option("", help="the column to predict")
+    title: str = option("", help="what titles and records call the table; empty: the name of its file")
     bounds: dict[str, Any] | str | None = option(None, help="[low, high] or levels by column, a bounds file, or data (a leak)")
     levels: dict[str, Any] | None = option(None, help="the levels of categorical columns")
     missing: Literal["refuse", "drop", "level"] = option("refuse", help="a row with a missing value; or level: a level unknown")
@@ -129,6 +131,11 @@ class UserTable(Dataset):
             persons=counted.persons.take(~np.any(list(missing.values()), axis=0)) if counted else None,
             beyond_limit=counted.beyond_limit if counted else 0,
         )
+
+    @property
+    def display_name(self) -> str:
+        title = self.title or ("" if self.path.startswith(PREFIX) else PurePath(self.path).name.partition(".")[0])
+        return f"{self.name} {title}".strip()
 
     def fingerprint(self) -> str:
         """Return the checksums of the file and of the bounds file; their dates do not count."""

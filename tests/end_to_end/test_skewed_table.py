@@ -45,10 +45,10 @@ def test_a_sweep_shows_errors_in_the_unit_and_warns_of_clipped_features(
 ) -> None:
     assert main([*TABLE, "mechanism=fm", "splits.repeats=3"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "linear on table: rmse on the scaled target (log)" in printed
+    assert "linear on table people: rmse on the scaled target (log)" in printed
     assert "in USD" in printed
     share = float((people["hours"] > 10).mean())
-    assert f"table: {share:.0%} of the values of 'hours' lie outside the declared bounds and are clipped to them." in printed
+    assert f"table people: {share:.0%} of the values of 'hours' lie outside the declared bounds and are clipped" in printed
     (file,) = tmp_path.rglob("clipped.json")
     assert json.loads(file.read_text())["features"] == {"size": 0.0, "hours": pytest.approx(share)}
     options = {"splits.repeats": 3, "dataset.path": "people.csv", "dataset.bounds": "people.yaml"}

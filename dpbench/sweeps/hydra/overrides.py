@@ -15,6 +15,7 @@ from yaml import YAMLError
 
 from dpbench.base.errors import Refused
 from dpbench.sweeps.grid import Axis
+from dpbench.sweeps.hydra.any_script import decode, encode
 from dpbench.sweeps.override_text import quoted
 
 FILE_NAME_GROUPS = ("dataset", "tracking", "out")
@@ -68,7 +69,7 @@ def _parsed(text: str) -> Override:
     parser = OverridesParser.create()
     key, equals, value = text.partition("=")
     try:
-        return parser.parse_override(text)
+        return parser.parse_override(f"{key}={encode(value)}" if equals else text)
     except HydraException:
         if not equals or key.partition(".")[0] not in FILE_NAME_GROUPS or value[:1] in ("'", '"', "[", "{"):
             raise
@@ -79,6 +80,8 @@ def _plain(value: Any) -> Any:
     """Return a value without the grammar's own types."""
     if isinstance(value, QuotedString):
         return value.text
+    if isinstance(value, str):
+        return decode(value)
     if isinstance(value, Mapping):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
