@@ -263,7 +263,7 @@ def capped_redraws(runs: int) -> Section:
     """Audit Lemma 5 of Zhang et al. 2012 with a cap: the fallback is as likely as ten rejections in a row."""
     model = build("model", "linear", intercept=False)
     epsilon = 2.0
-    settings: dict[str, Any] = {"level": "component", "runs": runs, "rows": 1, "pairs": 1}
+    settings: dict[str, Any] = {"level": "component", "runs": runs, "rows": 1, "pairs": 1, "confidence": 0.99}
     (bound,) = run_audit(faults.CappedRedraws(), model, example_geometry(model, 1), epsilon, **settings).lower_bounds
     line = (
         f"Drawn until bounded, ten times at most, at ε/2 a draw, D = 1, {runs:,} runs a world: ε ≥ {bound.epsilon:.2f} where "
