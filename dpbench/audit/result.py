@@ -26,8 +26,8 @@ class AuditResult:
     """CPU time."""
 
     @classmethod
-    def of(cls, audit: "Audit", n: int) -> Self:
-        return cls(audit.passed, n, audit.violations, audit.epsilon)
+    def of(cls, audit: "Audit") -> Self:
+        return cls(audit.passed, audit.replays.n, audit.violations, audit.epsilon)
 
     @property
     def sentence(self) -> str:

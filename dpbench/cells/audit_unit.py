@@ -7,18 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.audit.result import AuditResult
-from dpbench.audit.subject import AuditSettings, AuditSubject
+from dpbench.audit.subject import AuditSettings, AuditSubject, size_class
 from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell, Settings, digest
-from dpbench.cells.loading import identity
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.records.cell_tags import NOTHING_ASKED, Standing
-
-MAX_SIZE_CLASS = 100_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +27,8 @@ class AuditUnit:
     geometry: Geometry
     n: int
     """The number of training rows of a run."""
+    identity: str
+    """What names the cell's rows in the random streams: a mechanism must not know the noise of its own cells."""
     code: str
     """The digest of the code that the fit runs: the mechanism's, the model's, and dpbench's own."""
 
@@ -44,20 +43,15 @@ class AuditUnit:
         budget = {name: getattr(settings, name) for name in ("epsilon", "delta", "budget", "accounting")}
         # a matched budget is searched with as many rows as a run has; otherwise only the size class counts
         size = self.n if settings.budget == "matched" else size_class(self.n)
-        config = [component.as_config() for component in components]
+        config = [*(component.as_config() for component in components), settings.seed, self.identity]
         return digest([config, budget, size, asdict(self.geometry), asdict(self.cell.audit), self.code, np.__version__])
-
-
-def size_class(n: int) -> int:
-    """Return the power of ten below a number of rows, at most 100,000."""
-    return int(min(10 ** (len(str(n)) - 1), MAX_SIZE_CLASS))
 
 
 def run_audit(unit: AuditUnit) -> AuditResult:
     """Audit the mechanism of a unit."""
     with one_thread():
         mechanism, model, settings = unit.cell.build("mechanism"), unit.cell.build("model"), unit.cell.settings
-        streams = settings.seed, identity(unit.cell.build("dataset"))
+        streams = settings.seed, unit.identity
         return audited(mechanism, model, settings, unit.geometry, unit.n, unit.cell.audit, streams)
 
 
@@ -80,8 +74,7 @@ def audited(
     try:
         budget = budget_of(settings, mechanism, model, geometry, n)
         subject = AuditSubject(mechanism, model, budget, geometry, audit_settings, size_class=size_class(n), streams=streams)
-        outcome = audit(subject)
-        result = AuditResult.of(outcome, outcome.replays.n)
+        result = AuditResult.of(audit(subject))
     except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
         text = str(error) if isinstance(error, Refused) else f"On made-up tables the fit ends with {type(error).__name__}."
         result = AuditResult(None, 0, reason=text)

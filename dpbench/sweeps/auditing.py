@@ -12,6 +12,7 @@ from pathlib import Path
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit, vouched
 from dpbench.cells.cell import Cell
+from dpbench.cells.loading import identity
 from dpbench.files.download_cache import cache_folder
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import AUDIT_TAGS, Standing, guarantee_of, guarantee_tags
@@ -40,7 +41,7 @@ class Audits:
         for cell in cells:
             if cell.audit.level != "none":
                 table = plan.tables[cell.shared]
-                self._of_cell[cell.key] = AuditUnit(cell, table.geometry, table.train_rows, _code_of(cell))
+                self._of_cell[cell.key] = AuditUnit(cell, table.geometry, table.train_rows, _identity_of(cell), _code_of(cell))
         self._results = _read(file) if self._of_cell else {}
 
     @property
@@ -93,6 +94,10 @@ def audit_file(store: Store) -> Path:
     if path is not None:
         return path.with_name(path.stem + FILE_SUFFIX)
     return cache_folder("audits", hashlib.sha256(store.shown.encode()).hexdigest()[:16] + FILE_SUFFIX)
+
+
+def _identity_of(cell: Cell) -> str:
+    return identity(cell.build("dataset"))
 
 
 def _code_of(cell: Cell) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from dpbench.audit.result import AuditResult
 from dpbench.audit.subject import AuditSettings, example_geometry
-from dpbench.cells.audit_unit import AuditUnit, run_audit, size_class, vouched
+from dpbench.cells.audit_unit import AuditUnit, run_audit, vouched
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.data.splits import Splits
 from dpbench.records.cell_tags import Standing
@@ -30,14 +30,14 @@ def unit(make: Any) -> Any:
         choices = [ComponentChoice(component.name, component.options()) for component in components]
         audit = AuditSettings(level, runs=500, pairs=1)
         cell = Cell(*choices, Splits("kfold", 2, 2), Settings(epsilon=0.5), {}, audit)
-        return AuditUnit(cell, example_geometry(components[1], 2), 2_000, "code")
+        return AuditUnit(cell, example_geometry(components[1], 2), 2_000, "wine []", "code")
 
     return built
 
 
 def test_cells_that_differ_in_nothing_that_an_audit_sees_share_one(unit: Any) -> None:
     first = unit()
-    more = replace(first.cell, splits=Splits("kfold", 9, 2), dataset=ComponentChoice("census", {}), versions={"data": "other"})
+    more = replace(first.cell, splits=Splits("kfold", 9, 2), versions={"data": "other"})
     assert replace(first, cell=more).digest == first.digest
     assert replace(first, n=9_999).digest == first.digest, "the same power of ten"
 
@@ -51,10 +51,11 @@ def test_whatever_decides_an_audit_is_part_of_its_digest(unit: Any) -> None:
         unit("dpba"),
         replace(first, n=10_000),
         replace(first, code="edited"),
+        replace(first, identity="other rows"),
         replace(first, geometry=replace(first.geometry, scaling="ball")),
         *(
             replace(first, cell=replace(first.cell, settings=replace(settings, **change)))
-            for change in ({"epsilon": 1.0}, {"delta": 1e-5}, {"budget": "matched"})
+            for change in ({"epsilon": 1.0}, {"delta": 1e-5}, {"budget": "matched"}, {"seed": 1})
         ),
         replace(first, cell=replace(first.cell, audit=AuditSettings("all"))),
     ]
@@ -63,13 +64,9 @@ def test_whatever_decides_an_audit_is_part_of_its_digest(unit: Any) -> None:
     assert replace(matched, n=2_001).digest != matched.digest, "the budget is searched with as many rows"
 
 
-def test_a_size_class_is_the_power_of_ten_below() -> None:
-    assert [size_class(n) for n in (2, 10, 99, 100, 4_898, 370_000, 10**7)] == [1, 10, 10, 100, 1_000, 100_000, 100_000]
-
-
 def test_an_honest_mechanism_passes_and_statistics_prove_an_epsilon(unit: Any) -> None:
     result = run_audit(unit())
-    assert (result.passed, result.violations, result.epsilon) == (True, (), None)
+    assert (result.passed, result.violations, result.epsilon, result.n) == (True, (), None, 1_000)
     assert result.seconds > 0
     statistics = run_audit(unit(level="component"))
     assert statistics.passed

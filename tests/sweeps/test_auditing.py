@@ -143,13 +143,13 @@ def test_a_claimed_cell_wins_over_no_sound_one_without_a_word(home: Any, put: An
     assert "has the lowest error" not in text
 
 
-def test_cells_that_differ_by_attack_repeats_or_data_share_an_audit(planned: Any) -> None:
+def test_cells_that_differ_by_attack_or_repeats_share_an_audit(planned: Any) -> None:
     attacks = planned(*SMALL, "attack=none,membership", "mechanism=fm", "audit.level=replay")
     assert len(attacks.to_run) == 2
     assert len(Audits(attacks, {}).units) == 1
-    seeds = planned(*SMALL, "seed=1,2", "mechanism=fm,dpba", "epsilon=1,2", "audit.level=replay")
-    assert len(seeds.to_run) == 8
-    assert len(Audits(seeds, {}).units) == 4
+    repeats = planned(*SMALL[:3], "splits.repeats=2,3", "mechanism=fm,dpba", "epsilon=1,2", "audit.level=replay")
+    assert len(repeats.to_run) == 8
+    assert len(Audits(repeats, {}).units) == 4
 
 
 def test_a_mechanism_that_names_another_is_audited_again_if_the_other_changes(planned: Any, put: Any) -> None:
