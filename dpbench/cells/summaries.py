@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,6 +56,8 @@ def record_of(
     by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
     standing = Standing(cell.settings.noise, ledger.sound and bool(ledger.entries), total.private, tuple(ledger.leaks))
     standing = vouched(standing, audit, int(runs["n_train"][0]))
+    if violation := next((part.violation for part in parts if part.violation), ""):
+        standing = replace(standing, audit_passed=False, why=violation, replayed_n=0)
     weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
     if provenance.digest_key and standing.guarantee in UNPROTECTED and not cell.settings.exact_weights:
         weights = {}

@@ -66,6 +66,8 @@ class CellFit:
     ledger: Ledger
     seconds: float | None
     """The time of one fit from rows; measured on the block with the first repeat."""
+    violation: str = ""
+    """What the checks of the fit itself found."""
 
 
 class UnitRunner:
@@ -108,7 +110,7 @@ class UnitRunner:
             notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
             names, ledger = self.block.geometry.names, fitted.ledger
             numbers = BlockResult(cell.key, self.repeats, runs, curves, dict(fit.health), notes, names, ledger, clipped)
-            return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds)
+            return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, violation=fitted.violation)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
 
@@ -136,12 +138,16 @@ class UnitRunner:
         curator.tape = list(self.preparing_tape) if checked else None
         start = time.perf_counter()
         fit = fit_closed(mechanism, self.problem, curator, budget)
+        violation = ""
         if checked and claims_privacy(curator.ledger):
-            check_fit(mechanism, self.source.model, curator, self.block.train, fit, time.perf_counter() - start)
-            if cell.settings.noise == "simulation":
-                self._check_noise(mechanism, budget, fit)
+            try:
+                check_fit(mechanism, self.source.model, curator, self.block.train, fit, time.perf_counter() - start)
+                if cell.settings.noise == "simulation":
+                    self._check_noise(mechanism, budget, fit)
+            except Violation as error:
+                violation = str(error)
         seconds = self._seconds_of_one_fit(mechanism, budget) if 0 in self.repeats else None
-        return CellFit(mechanism, budget, fit, curator.ledger, seconds)
+        return CellFit(mechanism, budget, fit, curator.ledger, seconds, violation)
 
     def _check_noise(self, mechanism: Mechanism, budget: Budget, fit: Fit) -> None:
         def refit(draws: Draws) -> np.ndarray:

@@ -41,3 +41,5 @@ class BlockResult:
     seconds: float = 0.0
     error: str = ""
     """Why the cell failed on this block."""
+    violation: str = ""
+    """What refuted the mechanism's claim on this block: the checks of the fit itself, next to the audit."""

@@ -204,6 +204,13 @@ def test_a_cell_is_as_sound_as_its_ledger_and_its_audit(cell: Cell, part: Callab
     assert (exact.tags["dpbench.guarantee"], exact.guarantee_why) == ("not_private", "")
 
 
+def test_a_check_of_the_fit_itself_refutes_whatever_the_audit_says(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    parts = [part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], violation="A row moved it.")]
+    for audit in (AuditResult(True, 10), None):
+        found = record(cell, *parts, audit=audit)
+        assert (found.tags["dpbench.guarantee"], found.guarantee_why) == ("refuted", "A row moved it.")
+
+
 def test_a_fit_that_asked_nothing_is_unproven_and_says_so(cell: Cell, part: Callable[..., BlockResult]) -> None:
     silent = record(cell, *(part(cell.key, repeat, [1, 2], ledger=ledger()) for repeat in (0, 1)), audit=AuditResult(True, 10))
     assert (silent.tags["dpbench.guarantee"], silent.ranked) == ("unproven", False)
