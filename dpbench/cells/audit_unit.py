@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.audit.result import AuditResult
-from dpbench.audit.subject import AuditSettings, AuditSubject, size_class
+from dpbench.audit.subject import AuditSettings, AuditSubject
 from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
@@ -16,6 +16,8 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.records.cell_tags import NOTHING_ASKED, Standing
+
+MAX_SIZE_CLASS = 100_000
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class AuditUnit:
         size = self.n if settings.budget == "matched" else size_class(self.n)
         config = [*(component.as_config() for component in components), settings.seed, self.identity]
         return digest([config, budget, size, asdict(self.geometry), asdict(self.cell.audit), self.code, np.__version__])
+
+
+def size_class(n: int) -> int:
+    """Return the power of ten below a number of rows, at most 100,000."""
+    return int(min(10 ** (len(str(n)) - 1), MAX_SIZE_CLASS))
 
 
 def run_audit(unit: AuditUnit) -> AuditResult:

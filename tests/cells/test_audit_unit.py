@@ -9,7 +9,7 @@ import pytest
 
 from dpbench.audit.result import AuditResult
 from dpbench.audit.subject import AuditSettings, example_geometry
-from dpbench.cells.audit_unit import AuditUnit, run_audit, vouched
+from dpbench.cells.audit_unit import AuditUnit, run_audit, size_class, vouched
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.data.splits import Splits
 from dpbench.records.cell_tags import Standing
@@ -62,6 +62,10 @@ def test_whatever_decides_an_audit_is_part_of_its_digest(unit: Any) -> None:
     assert len({other.digest for other in [first, *others]}) == len(others) + 1
     matched = replace(first, cell=replace(first.cell, settings=replace(settings, budget="matched")))
     assert replace(matched, n=2_001).digest != matched.digest, "the budget is searched with as many rows"
+
+
+def test_a_size_class_is_the_power_of_ten_below() -> None:
+    assert [size_class(n) for n in (2, 10, 99, 100, 4_898, 370_000, 10**7)] == [1, 10, 10, 100, 1_000, 100_000, 100_000]
 
 
 def test_an_honest_mechanism_passes_and_statistics_prove_an_epsilon(unit: Any) -> None:
