@@ -105,8 +105,8 @@ def test_the_table_can_be_read_in_a_pipe(folder: Folder, printed: str) -> None:
     assert [tuple(row[:2]) for row in rows] == CELLS
     for row, run_id in zip(sorted(rows), folder.ids("cell"), strict=True):
         metrics = folder.named("latest_metrics", run_id)
-        low, high = row[3].split(" - ")
-        shown = [row[2], low, high, row[4], row[5], row[6]]
+        low, high = row[4].split(" - ")
+        shown = [row[2], low, high, row[5], row[6], row[7]]
         names = [f"utility/rmse_{suffix}" for suffix in ("median", "p20", "p80")]
         names += ["reference/no_privacy/rmse_median", "reference/mean_predictor/rmse_median", "privacy/epsilon_accounted"]
         assert [float(number) for number in shown] == [float(f"{metrics[name]:.4g}") for name in names]
@@ -203,7 +203,7 @@ def test_a_cell_has_the_declared_parameters(folder: Folder) -> None:
 
 def test_a_cell_and_a_sweep_have_the_declared_tags(folder: Folder) -> None:
     only_of_some_cells = {names.ERROR, names.ROWS_DROPPED, names.REMARKS, names.TARGET_TRANSFORM}
-    only_of_some_cells |= {names.GUARANTEE_WHY, names.REPLAYED_N, names.DIGEST_KEY}
+    only_of_some_cells |= {names.GUARANTEE_WHY, names.REPLAYED_N, names.DIGEST_KEY, names.ROWS_BEYOND_LIMIT}
     assert set(folder.named("tags", folder.ids("cell")[0])) == texts(names.declared("cell_tags")) - only_of_some_cells
     assert set(folder.named("tags", folder.ids("sweep")[0])) == texts(names.declared("sweep_tags")) - {
         names.PRESET,
