@@ -11,6 +11,7 @@ missed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import platform
 import sys
 import time
@@ -89,7 +90,7 @@ def main() -> int:
 
 
 def _sections(arguments: argparse.Namespace) -> Iterator[Section]:
-    for section in (speed, calibration, null_control, planted):
+    for section in (speed, calibration, null_control, replay_alarms, planted):
         yield section()
     if arguments.alarms:
         yield false_alarms(arguments.alarms)
@@ -203,6 +204,17 @@ def _numbers(audits: list[Audit]) -> str:
     epsilons = [f"{bound.epsilon:.2f} of {bound.claim.epsilon:.2f}" for bound in bounds]
     least = f"{min(p_values):.2g}" if p_values else ""
     return f"{ratio:.4f} | {least} | {max(epsilons, key=lambda text: float(text.split()[0]), default='')}"
+
+
+def replay_alarms() -> Section:
+    """Replay built-in mechanisms on ten geometries with five seeds."""
+    model, replays, alarms = build("model", "linear"), 0, []
+    for seed, shape, name in itertools.product(cases.SEEDS, cases.GEOMETRIES, cases.REPLAYED):
+        outcome = run_audit(build("mechanism", name), model, example_geometry(model, *shape), level="replay", seed=seed)
+        replays += 1
+        alarms += [f"{name} on {shape} with seed {seed}: {text}" for text in outcome.violations]
+    line = f"{len(alarms)} alarms in {replays} replays of built-in mechanisms."
+    return Section("False alarms of replays", (line, *alarms), not alarms)
 
 
 def planted() -> Section:

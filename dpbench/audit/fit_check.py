@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbench.accounting.composition import compose
 from dpbench.audit.neighbours import ROUNDS, SURVIVORS, Pairs, columns_of, fixed_and_random_pairs, join, random_rows, search
 from dpbench.audit.transcript import Transcript, fit_again, transcript_of
 from dpbench.base.core_classes import is_core_class
@@ -21,7 +22,7 @@ from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Answer, Curator
 from dpbench.privacy.ledger import Ledger
-from dpbench.privacy.noise import Noise
+from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import MomentQuery, Query, contributions
 from dpbench.privacy.replay import ROUNDING, Violation
@@ -53,13 +54,27 @@ def claims_privacy(ledger: Ledger) -> bool:
     return ledger.sound and ledger.total.private and not ledger.leaks
 
 
-def check_fit(mechanism: Mechanism, model: Model, curator: Curator, sample: Sample, fit: Fit, seconds: float) -> None:
-    """Check a fit by the tape of its curator; raise :class:`Violation` if it does not keep its word."""
+def check_fit(
+    mechanism: Mechanism,
+    model: Model,
+    curator: Curator,
+    sample: Sample,
+    fit: Fit,
+    seconds: float,
+    draws: Draws | None = None,
+) -> None:
+    """Check a fit by the tape of its curator; raise :class:`Violation` if it does not keep its word.
+
+    ``draws``: the streams of simulated noise, which is then drawn a second time.
+    """
     tape, ledger = curator.tape or [], curator.ledger
+    _check_price(tape, ledger)
     generator = np.random.default_rng(0)
     for number, answer in enumerate(tape):
         try:
             _check_answer(answer, sample, generator, ROUNDS if number < SEARCHED_CALLS else 0)
+            if draws is not None:
+                _check_draw(answer, draws)
         except Violation:
             raise
         except Exception as error:  # noqa: BLE001  its text may quote a row
@@ -82,7 +97,7 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
     run = int(np.argmin(noise.scale.sum(axis=1))) if answer.run is None else answer.run
     number = run if answer.run is None else 0
     rows = columns_of(sample.rows(run), geometry)
-    if not isinstance(query, MomentQuery) or query.weighted:
+    if not (is_core_class(type(query)) and isinstance(query, MomentQuery) and not query.weighted):
         _check_sum(query, rows, number, np.asarray(answer.exact)[number], generator)
     scale = noise.scale[min(number, len(noise.scale) - 1)]
 
@@ -117,6 +132,24 @@ def _check_sum(query: Query, rows: Rows, run: int, exact: np.ndarray, generator:
         size += np.abs(parts).sum(axis=0)
     if not (np.abs(total - exact) <= ROUNDING * (size + np.abs(exact)) + np.finfo(float).tiny).all():
         raise Violation(f"What a row contributes to the query {query.name!r} depends on other rows, or on what came before.")
+
+
+def _check_price(tape: Sequence[Answer], ledger: Ledger) -> None:
+    """Check that every answer was paid for by its noise, as it is priced now."""
+    due = [noise.law.cost(noise.bound) for answer in tape if (noise := answer.noise) is not None and answer.run in (None, 0)]
+    if compose(due, ledger.budget.delta).epsilon > ledger.total.epsilon * (1 + ROUNDING) and ledger.budget.accounting == "closed":
+        raise Violation("The ledger does not pay for the answers that were given.")
+
+
+def _check_draw(answer: Answer, draws: Draws) -> None:
+    """Check that an answer has the noise of its stream, which is drawn a second time."""
+    noise, exact = answer.noise, np.asarray(answer.exact)
+    if answer.call.method != "release" or answer.stream is None or noise is None:
+        return
+    runs = range(len(exact)) if answer.run is None else [answer.run]
+    standard = np.stack([noise.law.standard(draws.generator(run, *answer.stream), exact.shape[1]) for run in runs])
+    if not np.array_equal(answer.noisy, exact + noise.law.shape(standard, noise.scale)):
+        raise Violation(f"The noise of the query {answer.query!r} is not what its law draws.")
 
 
 def _check_result(transcript: Transcript, fit: Fit, seconds: float) -> None:

@@ -15,12 +15,15 @@ from dpbench.base.errors import Refused
 
 ROOMS = ("accounting", "base", "contracts", "data", "fitting", "privacy", "plugins")
 """The rooms whose functions decide about numbers."""
+FOREIGN = ("builtins", "math", "numpy", "numpy.linalg", "numpy.random")
+"""Modules of others that compute these numbers. They may gain names, which nothing in dpbench uses."""
 
 
 @contextmanager
 def unreplaced(who: str) -> Iterator[None]:
     """Refuse ``who`` if what runs inside replaced something of dpbench, which is put back."""
     before = [(owner, dict(vars(owner)), _contents(owner)) for owner in _owners(_modules())]
+    before += [(module, dict(vars(module)), []) for module in map(sys.modules.__getitem__, FOREIGN)]
     try:
         yield
     finally:
@@ -67,8 +70,8 @@ def _restore(owner: Any, before: dict[str, Any], contents: list[tuple[Any, Any]]
         origin = getattr(now.get(name), "__module__", None)
         if name in before:
             setattr(owner, name, before[name])
-        elif isinstance(now[name], type(sys)):
-            continue  # a submodule that was imported meanwhile
+        elif isinstance(now[name], type(sys)) or owner.__name__ in FOREIGN:
+            continue  # a submodule that was imported meanwhile, for example
         else:
             delattr(owner, name)
         yield f"{place}.{name}" + (f" by one of {origin}" if origin else "")

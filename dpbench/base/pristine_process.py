@@ -78,14 +78,14 @@ _copy: PristineProcess | None = None
 _is_copy = False
 
 
-def put_aside(prepare: Callable[[], object]) -> None:
-    """Put a pristine copy of this process aside, instead of an earlier one. It begins with ``prepare``."""
+def put_aside(prepare: Callable[[], object] | None) -> None:
+    """Put a pristine copy of this process aside, instead of an earlier one. It begins with ``prepare``; None: make no copy."""
     global _copy
     if _is_copy:
         return
     if _copy is not None:
         _copy.end()
-    _copy = PristineProcess(prepare) if SUPPORTED else None
+    _copy = PristineProcess(prepare) if SUPPORTED and prepare is not None else None
 
 
 def run_pristine(task: Callable[..., Any], *arguments: Any, seconds: float) -> Any:

@@ -133,16 +133,19 @@ class UnitRunner:
         """Fit the cell's mechanism to the block."""
         mechanism: Mechanism = cell.build("mechanism")
         budget = budget_of(cell.settings, mechanism, self.source.model, self.block.geometry, int(self.block.train.n[0]))
-        curator = self.curator(budget, cell.settings.noise)
         checked = runs_plugin(mechanism, self.source.model)
+        # a plugin has draws of its own: what it does to them must not reach other cells
+        draws = Draws(self.draws.seed, self.draws.identity, self.draws.runs) if checked else self.draws
+        curator = self.curator(budget, cell.settings.noise, draws)
         curator.tape = list(self.preparing_tape) if checked else None
         start = time.perf_counter()
         fit = fit_closed(mechanism, self.problem, curator, budget)
         violation = ""
         if checked and claims_privacy(curator.ledger):
+            simulated, elapsed = cell.settings.noise == "simulation", time.perf_counter() - start
             try:
-                check_fit(mechanism, self.source.model, curator, self.block.train, fit, time.perf_counter() - start)
-                if cell.settings.noise == "simulation":
+                check_fit(mechanism, self.source.model, curator, self.block.train, fit, elapsed, draws if simulated else None)
+                if simulated:
                     self._check_noise(mechanism, budget, fit)
             except Violation as error:
                 violation = str(error)
@@ -155,12 +158,12 @@ class UnitRunner:
 
         check_fresh_noise(fit.weights, self.problem.exact(self.block.train).weights, self.block.runs, refit)
 
-    def curator(self, budget: Budget, noise: str) -> Curator:
+    def curator(self, budget: Budget, noise: str, draws: Draws) -> Curator:
         """Return a curator whose ledger begins with what preparing the model leaked and cost."""
         before = self.preparation.leaks, self.preparation.entries
         if noise == "secure":
             return SecureCurator(self.block.train, budget, *before)
-        return Curator(self.block.train, self.draws, budget, *before)
+        return Curator(self.block.train, draws, budget, *before)
 
     def _seconds_of_one_fit(self, mechanism: Mechanism, budget: Budget) -> float:
         """Time a fit of the first run from its rows, with no sums to reuse: the median of a few."""

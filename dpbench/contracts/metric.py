@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from dpbench.base.core_classes import PACKAGE
 from dpbench.base.errors import Refused, check_spelling
+from dpbench.base.read_only import read_only
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import Sample
@@ -22,6 +24,10 @@ class RunPredictions:
     """The scaled target: in [-1, 1], or 0 and 1."""
     score: np.ndarray
     """x'w of each row: the prediction itself, or the log odds of class 1."""
+
+    def __post_init__(self) -> None:
+        read_only(self.y)
+        read_only(self.score)
 
     @cached_property
     def by_class(self) -> tuple[np.ndarray, np.ndarray]:
@@ -151,14 +157,15 @@ def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.nd
     The rows of one run are in memory at a time, whatever the number of metrics that need them.
     """
     values: dict[str, np.ndarray] = {}
+    missing = np.full(predictions.test.runs, np.nan)
     by_rows: dict[str, tuple[Callable[[RunPredictions], float | np.ndarray], list[float | np.ndarray]]] = {}
     for metric in metrics:
         if isinstance(predictions, ConstantPredictions) and metric.compute_constant is not None:
-            values[metric.name] = np.asarray(metric.compute_constant(predictions))
+            values[metric.name] = np.asarray(_tried(metric, metric.compute_constant, predictions, missing))
         elif metric.compute is not None:
-            values[metric.name] = np.asarray(metric.compute(predictions))
+            values[metric.name] = np.asarray(_tried(metric, metric.compute, predictions, missing))
         elif metric.compute_run is not None:
-            by_rows[metric.name] = (metric.compute_run, [])
+            by_rows[metric.name] = (partial(_tried, metric, metric.compute_run, missing=float("nan")), [])
     for run in range(predictions.test.runs if by_rows else 0):
         rows = predictions.run(run)
         for compute, numbers in by_rows.values():
@@ -168,3 +175,13 @@ def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.nd
         if got.shape[:1] != (predictions.test.runs,):
             raise ValueError(f"The metric {name} must give one value per run, {predictions.test.runs}. Got {got.shape} instead.")
     return values
+
+
+def _tried(metric: Metric, compute: Callable[[Any], Any], argument: Any, missing: Any) -> Any:
+    """Return what a metric computes. One of a plugin that fails has no value: it must not cost the cells of others."""
+    if str(metric.function.__module__).partition(".")[0] == PACKAGE:
+        return compute(argument)
+    try:
+        return compute(argument)
+    except Exception:  # noqa: BLE001
+        return missing

@@ -66,6 +66,7 @@ class Answer:
     """What was returned."""
     run: int | None = None
     """The run, if a mechanism works on one run at a time."""
+    stream: Stream | None = None  # where one stream drew the noise of all coefficients
 
     @property
     def query(self) -> str:
@@ -91,7 +92,7 @@ class Curator:
         self._numbers = CallNumbers(entry.query for entry in paid)
         self._passes = Passes()
         self.tape: list[Answer] | None = None
-        self.ledger = Ledger(budget, paid, leaks, sample.geometry.neighbours)
+        self.ledger = Ledger(replace(budget), paid, leaks, sample.geometry.neighbours)  # a copy: a mechanism has the original
 
     @property
     def geometry(self) -> Geometry:
@@ -253,7 +254,7 @@ class Curator:
         exact = self._exact(call.query)
         noisy = read_only(draw(exact, stream))
         if self.tape is not None:
-            self.tape.append(Answer(call, exact, noise, noisy, self._run))
+            self.tape.append(Answer(call, exact, noise, noisy, self._run, stream))
         return noisy
 
     def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[Noise, Stream], T]) -> T:

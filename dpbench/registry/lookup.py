@@ -80,8 +80,7 @@ def registry() -> Registry:
             if entry.health != "ok":
                 raise BrokenPlugin(f"The plugin {entry.plugin.name!r} of {entry.plugin.origin}: {entry.reason}") from entry.error
     offers = [entry.offer for entry in entries if entry.kind in ("mechanism", "model") and isinstance(entry.offer, type)]
-    if not all(map(is_core_class, offers)):
-        put_aside(registry)  # before a plugin's code sees any row
+    put_aside(None if all(map(is_core_class, offers)) else registry)  # before a plugin's code sees any row
     kinds = [*OFFERS, "plugin"]
     entries.sort(key=lambda entry: (kinds.index(entry.kind), entry.name, entry.plugin.distribution, entry.plugin.name))
     return Registry(tuple(entries), tuple(plugin.short_name for plugin in disabled))

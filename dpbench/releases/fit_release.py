@@ -119,7 +119,7 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
         raise Refused(f"{mechanism.name} cannot be released. {violation}") from None
     except (Refused, Unfinished):
         raise
-    except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows
+    except (Exception, SystemExit) as error:  # noqa: BLE001  its text, or a traceback, could quote rows
         spent = f" What it had released is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""
         raise Unfinished(f"The fit of {mechanism.name} failed with {type(error).__name__}.{spent}") from None
     if not (ledger.sound and ledger.total.private and ledger.entries) or ledger.leaks:

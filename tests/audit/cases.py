@@ -43,3 +43,13 @@ PUBLISHED: list[dict[str, Any]] = [
 def rows_for(options: dict[str, Any]) -> tuple[int, bool]:
     """How many rows the small tables need, and whether one column alone: drawing until accepted must accept at times."""
     return (2_000, True) if options.get("until_bounded") else (8, False)
+
+
+REPLAYED = ("fm", "dpba", "dpc", "cdp_irls")
+"""Mechanisms that are replayed on every geometry below, with every seed: 200 replays, none of which may raise an alarm."""
+GEOMETRIES: list[tuple[int, int, Any]] = [
+    *((1, 0, "box"), (2, 3, "box"), (3, 0, "box"), (5, 0, "box"), (3, 4, "box"), (6, 2, "box")),
+    *((1, 0, "ball"), (2, 3, "ball"), (4, 0, "ball"), (8, 0, "ball")),
+]
+"""Numeric columns, the levels of a one-hot group, and the scaling."""
+SEEDS = range(5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpbench.accounting import composition
@@ -44,6 +45,19 @@ def test_a_replaced_function_is_named_and_put_back(name) -> None:
     assert totals == composition.TOTALS
     assert not hasattr(curator, "len")
     assert "shape" not in vars(Laplace)
+
+
+def test_a_function_of_numpy_counts_too_and_a_new_name_does_not() -> None:
+    before = np.stack
+
+    def replace() -> None:
+        np.stack = zero
+        np.a_new_name = 1
+
+    with pytest.raises(Refused, match=r"numpy\.stack"), unreplaced("mine"):
+        replace()
+    assert np.stack is before
+    del np.a_new_name
 
 
 def test_what_an_error_leaves_behind_is_put_back_too() -> None:
