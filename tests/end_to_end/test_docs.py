@@ -44,7 +44,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
 
 def test_the_tour_is_among_the_pages() -> None:
     names = [page.name for page in PAGES]
-    assert names == ["experiments.md", "writing_a_plugin.md"], "a page that is new here needs nothing but its name"
+    assert names == ["data.md", "experiments.md", "writing_a_plugin.md"], "a page that is new here needs nothing but its name"
     assert all(len(BLOCK.findall(page.read_text())) == page.read_text().count("<!-- test:") for page in PAGES)
 
 
