@@ -475,3 +475,23 @@ def test_a_real_table_with_missing_values_and_codes_runs() -> None:
     assert row["dpbench.leaks"] == "rows_dropped"
     assert 20_000 < 27_253 - int(row["dpbench.rows_dropped"]) < 23_006  # 4,247 have no income
     assert 0.15 < row["utility/r2_median"] < 0.45
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"path": "data/people.csv.gz"}, "table people"),
+        ({"path": "people.csv", "title": "our staff"}, "table our staff"),
+        ({"path": "frame:0123"}, "table"),
+    ],
+)
+def test_a_table_is_called_by_its_file_or_its_title(options: dict[str, Any], name: str, make: Make) -> None:
+    assert make("dataset", "table", **options).display_name == name
+
+
+def test_codes_for_a_missing_value_may_come_as_a_list_from_python() -> None:
+    frame = singular().assign(work=lambda table: table["work"].where(table.index > 9, -200.0))
+    options = {**OWN, "dataset.path": frame, "dataset.missing": "drop"}
+    for nulls in ([-200, "?"], ("-200",), -200):
+        row = dpbench.sweep({**options, "dataset.nulls": nulls}, dataset="table", mechanism="no_privacy", record=False).iloc[0]
+        assert (row["state"], int(row["dpbench.rows_dropped"]), row["dataset"]) == ("run", 10, "table")
