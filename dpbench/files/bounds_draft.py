@@ -41,7 +41,7 @@ def draft_bounds(open_file: Callable[[Dialect], File], dialect: Dialect, target:
         others = profile_columns(styled, file.names)
         if _numeric_columns(others) > _numeric_columns(profiles):
             file, profiles = styled, others
-    drafts = {name: _draft_column(name, profile) for name, profile in profiles.items()}
+    drafts = {name: _draft_column(name, profile, name == target) for name, profile in profiles.items()}
     if target and drafts.get(target, "ignore").startswith("ignore"):
         check_known(f"column of {file.label}", [target], file.names)
         raise Refused(f"The target {target!r} of {file.label} must hold numbers or two levels. Got a column that is ignored.")
@@ -97,7 +97,7 @@ def _dialect_lines(dialect: Dialect) -> list[str]:
     return lines + ([f"nulls: {_yaml_list(dialect.nulls)}"] if dialect.nulls else [])
 
 
-def _draft_column(name: str, profile: ColumnProfile) -> str:
+def _draft_column(name: str, profile: ColumnProfile, is_target: bool) -> str:
     missing = f"{profile.missing} of {profile.rows} values are missing" if profile.missing else ""
     if profile.kind == "lists":
         return "ignore  # holds lists or the like, which are no single values"
@@ -105,9 +105,9 @@ def _draft_column(name: str, profile: ColumnProfile) -> str:
         return "ignore  # no value at all"
     if profile.constant:
         return "ignore  # the same value in every row"
-    if profile.row_number:
+    if profile.row_number and not is_target:
         return "ignore  # numbers the rows"
-    if profile.key and KEY_NAME.fullmatch(name):
+    if profile.key and not is_target and KEY_NAME.fullmatch(name):
         return "ignore  # looks like a key: another whole number in every row"
     if profile.kind == "numbers":
         return _draft_numbers(profile, missing)

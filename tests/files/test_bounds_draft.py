@@ -155,6 +155,7 @@ def test_the_target_is_guessed_by_its_name_and_then_by_its_place(header: str, co
 def test_the_target_can_be_named(tmp_path: Path) -> None:
     text = rows(lambda row: row * 5, lambda row: 1 + row % 2, lambda row: "same", header="x,y,z")
     assert "target: x\n" in draft_of(tmp_path, text, target="x")
+    assert "x: {low: 0, high: 60, kind: integer}" in draft_of(tmp_path, rows(lambda row: row, str, header="x,y"), target="x")
     assert "target: y\nthreshold: 1.5" in draft_of(tmp_path, text, target="y")
     with pytest.raises(Refused, match="must hold numbers or two levels"):
         draft_of(tmp_path, text, target="z")
