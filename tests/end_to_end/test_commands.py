@@ -322,7 +322,7 @@ def test_an_interruption_stops_everything_and_keeps_what_is_done(
     while group(process.pid) and time.monotonic() < end:
         time.sleep(0.02)
     assert group(process.pid) == []
-    assert folder.files == ["mlartifacts", "mlflow.db"]
+    assert folder.files == ["mlartifacts", "mlflow.audits.jsonl", "mlflow.db"]
     (parent,) = folder.ids("sweep")
     assert folder.status(parent) == "KILLED"
     cells = folder.ids("cell")
