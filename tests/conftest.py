@@ -39,7 +39,7 @@ for name in ("cell_factory", "extract_factory"):
 
 
 SLOW = (
-    *("end_to_end", "browser", "laws", "scripts", "sweeps", "tracking", "audit", "report/figures"),
+    *("end_to_end", "guard", "browser", "laws", "scripts", "sweeps", "tracking", "audit", "report/figures"),
     *("plugins/datasets", "plugins/attacks", "plugins/papers", "plugins/test_matrix.py", "plugins/models/test_lasso.py"),
     *("cli/test_report.py", "cli/test_data.py", "cli/test_audit.py", "cli/test_claims.py", "cli/test_plan.py"),
     *("records/test_names.py", "contracts/test_metric.py", "experiments/test_presets.py"),
