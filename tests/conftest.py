@@ -30,7 +30,7 @@ from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
 # tests are imported by their paths, so modules that they share are loaded under names of their own
-for name in ("cell_factory", "extract_factory"):
+for name in ("cell_factory", "extract_factory", "download_servers"):
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -97,6 +97,31 @@ def cps(tmp_path: Path) -> Any:
     """Writes extracts of IPUMS CPS into the temporary folder."""
     factory = sys.modules["extract_factory"]
     return factory.Extracts(tmp_path, factory.CPS, project="cps")
+
+
+@pytest.fixture
+def service(extracts: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A server in the place of IPUMS with an extract of 12 persons, a key, and an empty cache folder; see download_servers.py."""
+    servers = sys.modules["download_servers"]
+    copy = servers.Service()
+    for path in (extracts.write(extracts.rows(12), "ipumsi_00007"), tmp_path / "ipumsi_00007.dat.gz"):
+        copy.files[path.name] = path.read_bytes()
+        path.unlink()
+    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("IPUMS_API_KEY", servers.KEY)
+    with copy.serve() as address:
+        monkeypatch.setenv("DPBENCH_IPUMS_URL", address)
+        yield copy
+
+
+@pytest.fixture
+def bureau(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A server in the place of the Census Bureau, and an empty cache folder; see download_servers.py."""
+    there = sys.modules["download_servers"].Bureau()
+    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
+    with there.serve() as address:
+        monkeypatch.setenv("DPBENCH_ACS_URL", address)
+        yield there
 
 
 @pytest.fixture

@@ -1,12 +1,17 @@
-"""What the documentation tells people to write and to type works, as it stands there: what is behind `<!-- test: … -->`."""
+"""What the documentation tells people to write and to type works, as it stands there.
+
+On most pages this is what is behind `<!-- test: … -->`. In docs/data.md it is every command.
+"""
 
 from __future__ import annotations
 
 import re
 import runpy
 import shlex
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +22,11 @@ from dpbench.sweeps.hydra.config_groups import register
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^<!-- test: (?P<what>[^\n]+?) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = sorted(path for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if "<!-- test:" in path.read_text())
+GUIDE = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+PAGES = sorted(path for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if "<!-- test: command" in path.read_text())
+COMMAND = re.compile(r"^(?P<line>(?:[A-Z_]+=\S+ )*python -m dpbench.*)$|`(?P<quoted>python -m dpbench[^`]*)`", re.MULTILINE)
+INSTALLATION = re.compile(r"pip install (?:-e )?'(?:\.|dp-regression-bench)\[(\w+)\]'")
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 Say = Callable[[str], tuple[int, str, str]]
 
 
@@ -27,11 +36,13 @@ def _elsewhere(alone: None) -> None:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Type a line that begins with `python -m dpbench`: the exit code, and what was printed."""
+def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Say:
+    """Type a line that begins with `python -m dpbench`, or sets variables for it: the exit code, and what was printed."""
 
     def typed(line: str) -> tuple[int, str, str]:
         words = shlex.split(line, comments=True)
+        while re.match(r"[A-Z_]+=", words[0]):
+            monkeypatch.setenv(*words.pop(0).split("=", 1))
         assert words[:3] == ["python", "-m", "dpbench"], line
         registry.cache_clear()
         register.cache_clear()
@@ -44,8 +55,74 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
 
 def test_the_tour_is_among_the_pages() -> None:
     names = [page.name for page in PAGES]
-    assert names == ["data.md", "experiments.md", "writing_a_plugin.md"], "a page that is new here needs nothing but its name"
-    assert all(len(BLOCK.findall(page.read_text())) == page.read_text().count("<!-- test:") for page in PAGES)
+    assert names == ["experiments.md", "writing_a_plugin.md"], "a page that is new here needs nothing but its name"
+    texts = [GUIDE, *(page.read_text(encoding="utf-8") for page in PAGES)]
+    assert all(len(BLOCK.findall(text)) == text.count("<!-- test:") for text in texts)
+
+
+def sections_of_the_guide() -> dict[str, str]:
+    """The parts of docs/data.md that have commands, by their headings."""
+    headings = re.split(r"^#{1,3} (.+)$", GUIDE, flags=re.MULTILINE)
+    return {heading: text for heading, text in zip(headings[1::2], headings[2::2], strict=True) if "python -m dpbench" in text}
+
+
+def commands_of(section: str) -> list[str]:
+    """The commands of a section in their order: lines of their own, and those within a sentence."""
+    return [command["line"] or command["quoted"] for command in COMMAND.finditer(section)]
+
+
+def test_the_guide_has_no_command_that_is_not_run() -> None:
+    assert sum(len(commands_of(section)) for section in sections_of_the_guide().values()) == GUIDE.count("python -m") > 10
+    lines = "".join(re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)).splitlines()
+    assert [line for line in lines if not COMMAND.fullmatch(line) and not INSTALLATION.fullmatch(line)] == []
+
+
+def test_every_installation_of_the_guide_names_an_extra() -> None:
+    assert len(INSTALLATION.findall(GUIDE)) == GUIDE.count("pip install") > 0
+    assert set(INSTALLATION.findall(GUIDE)) <= set(EXTRAS)
+
+
+@pytest.fixture
+def files_of_the_guide(tmp_path: Path, extracts: Any, cps: Any) -> None:
+    """The files that docs/data.md speaks of: those that it shows, a table of few rows, and two extracts."""
+    for block in BLOCK.finditer(GUIDE):
+        (tmp_path / block["what"]).write_text(block["text"], encoding="utf-8")
+    people = [f"{20 + row * 7 % 50},{900 + row * 37 % 3000}\n" for row in range(60)]
+    (tmp_path / "people.csv").write_text("age,wage\n" + "".join(people))
+    extracts.write(extracts.rows(60), "usa")
+    cps.write(cps.rows(60), "cps_00001")
+
+
+@pytest.fixture
+def downloads(service: Any, bureau: Any) -> None:
+    """Servers on this machine in the place of those that the guide downloads from. The key is the one that it prints."""
+    service.key = "..."
+    bureau.repeat_persons(40)
+
+
+def fill_in_the_draft(section: str, draft: Path) -> None:
+    """Write the bounds that a section shows into a draft, and leave the other open columns out."""
+    (line,) = re.findall(r"^  INCTOT: .*$", section, re.MULTILINE)
+    text = re.sub(r"^  INCTOT: .*$", line, draft.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    draft.write_text(re.sub(r"\{low: , high: [^}]*\}", "ignore", text), encoding="utf-8")
+
+
+@pytest.mark.parametrize("heading", sections_of_the_guide())
+@pytest.mark.usefixtures("files_of_the_guide", "downloads")
+def test_every_command_about_data_runs_as_it_is_printed(heading: str, say: Say, tmp_path: Path) -> None:
+    section = sections_of_the_guide()[heading]
+    for installation in filter(None, map(INSTALLATION.fullmatch, section.splitlines())):
+        extra = installation[1]
+        for requirement in EXTRAS[extra]:
+            pytest.importorskip(re.match(r"\w+", requirement)[0], reason=f"the extra `{extra}` is not installed")
+    for line in commands_of(section):
+        code, out, err = say(line)
+        if "are open: fill in low and high" in err:
+            fill_in_the_draft(section, tmp_path / "cps.yaml")
+            code, out, err = say(line)
+        assert code == 0, out + err
+        assert "FAILED" not in out
+        assert "PRUNED" not in out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import threading
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from download_servers import HOUSEHOLDS, PERSONS, Bureau, archive
 
 from dpbench.__main__ import main
 from dpbench.base.errors import Refused
@@ -20,73 +15,6 @@ from dpbench.base.random_streams import stream
 from dpbench.data.table import Table
 
 pytest.importorskip("pooch", reason="the extra `download` is not installed")
-
-PERSONS = """\
-RT,SERIALNO,ST,SPORDER,AGEP,SEX,MAR,SCHL,DIS,NATIVITY,WKHP,PINCP
-P,2019HU0000001,50,1,41,1,1,21,2,1,40,52000
-P,2019HU0000001,50,2,39,2,1,16,2,2,20,18000
-P,2019HU0000001,50,3,9,1,5,05,2,1,,
-P,2019GQ0000002,50,1,20,2,5,19,2,1,15,4000
-P,2019HU0000003,50,1,67,2,2,24,1,1,10,-3000
-P,2019HU0000004,50,1,30,1,5,12,2,1,50,999000
-P,2019HU0000009,50,1,30,1,5,12,2,1,50,1000
-"""
-HOUSEHOLDS = """\
-RT,SERIALNO,TEN,MV,NPF,NOC,VEH
-H,2019HU0000004,3,1,,0,2
-H,2019HU0000001,1,4,3,1,2
-H,2019HU0000003,2,7,1,0,6
-H,2019GQ0000002,,,,,
-H,2019HU0000005,3,2,2,0,0
-"""
-
-
-def archive(name: str, *tables: str) -> bytes:
-    """A zip with one table or a table in parts, and the page that the Bureau adds."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for part, text in enumerate(tables):
-            file.writestr(f"{name}{'ab'[part] if len(tables) > 1 else ''}.csv", text)
-        file.writestr("ACS2019_PUMS_README.pdf", "a page")
-    return buffer.getvalue()
-
-
-@dataclass
-class Bureau:
-    """The files of the server, and the requests that it received."""
-
-    files: dict[str, bytes] = field(default_factory=dict)
-    requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-def bureau(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bureau]:
-    """A server on this machine, and an empty cache folder."""
-    there = Bureau()
-    there.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", PERSONS)
-    there.files["/pums/2019/1-Year/csv_hvt.zip"] = archive("psam_h50", HOUSEHOLDS)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            there.requests.append(self.path)
-            content = there.files.get(self.path)
-            self.send_response(200 if content is not None else 404)
-            self.send_header("Content-Length", str(len(content or b"")))
-            self.end_headers()
-            self.wfile.write(content or b"")
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    monkeypatch.setenv("DPBENCH_ACS_URL", f"http://127.0.0.1:{server.server_port}/pums/")
-    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
-    yield there
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.fixture
@@ -259,11 +187,9 @@ def test_a_state_is_two_letters(state: str, make: Any) -> None:
 
 
 def test_a_downloaded_table_sweeps(bureau: Bureau, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough rows for folds: the same four persons many times."""
     import dpbench
 
-    header, *rows = PERSONS.splitlines(keepends=True)
-    bureau.files["/pums/2019/1-Year/csv_pvt.zip"] = archive("psam_p50", header + "".join(rows * 40))
+    bureau.repeat_persons(40)
     assert main(FETCH) == 0
     options = {"dataset.state": "vt", "dataset.sample_n": 100, "splits.repeats": 2}
     frame = dpbench.sweep(options, dataset="acs", mechanism=["fm", "no_privacy"], engine="serial", record=False)

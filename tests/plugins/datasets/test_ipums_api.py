@@ -2,121 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import json
 import os
 import sys
-import threading
-import urllib.parse
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from download_servers import KEY, Service
 
 from dpbench.__main__ import main
 from dpbench.base.errors import Unfinished
 
 pytest.importorskip("ipumspy", reason="the extra `ipums` is not installed")
-
-KEY = "0123456789abcdefSECRETKEY"
-
-
-@dataclass
-class Service:
-    """A small copy of the service of IPUMS: its files, the requests it received, and how it misbehaves."""
-
-    files: dict[str, bytes] = field(default_factory=dict)
-    absent: tuple[str, ...] = ("HRSWORK1", "DISINDEP")
-    submitted: list[dict[str, Any]] = field(default_factory=list)
-    polls: int = 0
-    ready_after: int = 1
-    status: str = "completed"
-    wrong_checksum: bool = False
-    down: bool = False
-    repeats_key: bool = False
-    """It refuses every request and repeats the key in its answer."""
-
-
-@pytest.fixture
-def service(extracts: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service]:
-    copy = Service()
-    extracts.write(extracts.rows(12), "ipumsi_00007")
-    names = ("ipumsi_00007.xml", "ipumsi_00007.dat.gz")
-    copy.files = {name: (extracts.folder / name).read_bytes() for name in names}
-    for name in names:
-        (extracts.folder / name).unlink()
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, content: Any) -> None:
-            body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def allowed(self) -> bool:
-            if copy.down:
-                self.answer(502, b"<html>Bad gateway</html>")
-                return False
-            if self.headers["Authorization"] != KEY:
-                self.answer(401, {"error": f"Invalid key {self.headers['Authorization']}"})
-                return False
-            return True
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if not self.allowed():
-                return
-            if copy.repeats_key:
-                self.answer(400, {"detail": f"No extract for {self.headers['Authorization']}"})
-                return
-            wrong = [name for name in request["variables"] if name in copy.absent]
-            if wrong:
-                self.answer(400, {"detail": [f"{name}: not available in any of the samples" for name in wrong]})
-                return
-            copy.submitted.append(request)
-            self.answer(200, {"number": 7, "status": "queued"})
-
-        def do_GET(self) -> None:
-            if not self.allowed():
-                return
-            path = urllib.parse.urlsplit(self.path).path
-            if path.startswith("/files/"):
-                content = copy.files.get(path.rpartition("/")[2])
-                self.answer(404 if content is None else 200, content or {"detail": "no"})
-            elif path != "/extracts/7":
-                self.answer(404, {"detail": "no"})
-            else:
-                copy.polls += 1
-                ready = copy.polls >= copy.ready_after
-                self.answer(200, {"number": 7, "status": copy.status if ready else "started", "downloadLinks": self.links()})
-
-        def links(self) -> dict[str, Any]:
-            kinds = {"data": "ipumsi_00007.dat.gz", "ddiCodebook": "ipumsi_00007.xml"}
-            digest = hashlib.sha256(b"another" if copy.wrong_checksum else copy.files["ipumsi_00007.dat.gz"]).hexdigest()
-            base = f"http://127.0.0.1:{self.server.server_address[1]}/files"
-            links: dict[str, Any] = {kind: {"url": f"{base}/{name}"} for kind, name in kinds.items()}
-            links["data"]["sha256"] = digest
-            return links
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    monkeypatch.setenv("DPBENCH_IPUMS_URL", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("IPUMS_API_KEY", KEY)
-    yield copy
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
 
 FETCH = ["data", "fetch", "census"]
 
