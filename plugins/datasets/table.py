@@ -26,8 +26,8 @@ from dpbench.files.bounds_file import (
     read_bounds,
 )
 from dpbench.files.codebook import source_files
-from dpbench.files.column_profiles import MAX_DRAFTED_LEVELS, profile_columns
 from dpbench.files.complete_rows import CompleteRows
+from dpbench.files.data_bounds import all_missing, bounds_from_data, constant
 from dpbench.files.data_frames import PREFIX, open_user_table, path_of
 from dpbench.files.dialects import Dialect
 from dpbench.files.download_cache import user_file_checksum
@@ -197,28 +197,9 @@ class UserTable(Dataset):
         return {name: bounds.columns[name] for name in file.names if name in used and name in bounds.columns}
 
     def _columns_from_data(self, file: File, target: str) -> dict[str, ColumnDeclaration]:
-        """Read ranges and levels from the rows, which is a leak."""
-        used = self._used_columns(file, target)
-        levels = self.levels or {}
+        used, levels = self._used_columns(file, target), self.levels or {}
         file.check_columns([*used, target, *levels])
-        columns: dict[str, ColumnDeclaration] = {}
-        for name, profile in profile_columns(file, [name for name in file.names if name in used]).items():
-            if profile.missing == profile.rows:
-                raise _all_missing(file, name)
-            if profile.constant:
-                raise _constant(file, name)
-            if name in levels:
-                columns[name] = ColumnDeclaration(levels=parse_levels(name, levels[name], "dataset.levels"))
-            elif profile.kind == "numbers":
-                columns[name] = ColumnDeclaration(profile.low, profile.high)
-            elif profile.categorical:
-                columns[name] = ColumnDeclaration(levels=profile.levels)
-            else:
-                raise Refused(
-                    f"The column {name!r} of {file.label} has more than {MAX_DRAFTED_LEVELS} different texts, so it has no "
-                    "levels. Leave it out with dataset.attributes."
-                )
-        return columns
+        return bounds_from_data(file, [name for name in file.names if name in used], levels)
 
     def _read(self, file: File, formats: Mapping[str, ColumnFormat]) -> tuple[dict[str, np.ndarray], CountedRows | None]:
         """Return the columns, without the rows of a person beyond those that count."""
@@ -244,7 +225,7 @@ class UserTable(Dataset):
     ) -> CompleteRows:
         for name, rows in missing.items():
             if rows.all():
-                raise _all_missing(file, name)
+                raise all_missing(file, name)
         if self.missing != "drop" and (incomplete := [name for name, rows in missing.items() if rows.any()]):
             counts = ", ".join(f"{name!r} {int(missing[name].sum())}" for name in incomplete)
             first = incomplete[0]
@@ -277,18 +258,7 @@ def _target_column(name: str, declaration: ColumnDeclaration) -> tuple[Column, f
 def _refuse_constant(file: File, name: str, declaration: ColumnDeclaration, values: np.ndarray) -> None:
     clipped = values if declaration.levels else np.clip(values, declaration.low, declaration.high)
     if clipped.min() == clipped.max():
-        raise _constant(file, name)
-
-
-def _constant(file: File, name: str) -> Refused:
-    return Refused(
-        f"The column {name!r} of {file.label} has the same value in every row after clipping to its bounds. Leave it out, or "
-        "check its bounds."
-    )
-
-
-def _all_missing(file: File, name: str) -> Refused:
-    return Refused(f"The column {name!r} of {file.label} has no values. Leave it out with dataset.attributes.")
+        raise constant(file, name)
 
 
 @hookimpl
