@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dpbench.__main__ import main
+from dpbench.files.bounds_file import parse_bounds
 from dpbench.privacy.queries.query import RowQuery
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
@@ -80,6 +82,15 @@ def test_the_guide_has_no_command_that_is_not_run() -> None:
 def test_every_installation_of_the_guide_names_an_extra() -> None:
     assert len(INSTALLATION.findall(GUIDE)) == GUIDE.count("pip install") > 0
     assert set(INSTALLATION.findall(GUIDE)) <= set(EXTRAS)
+
+
+def test_every_declaration_of_a_column_in_the_guide_is_accepted() -> None:
+    """Those within sentences, and those in the examples that no command reads."""
+    texts = re.findall(r"`(\w+: \{[^`]*\})`|^  (\w+: \{.*)$", GUIDE, re.MULTILINE)
+    declared = [yaml.safe_load(quoted or line) for quoted, line in texts]
+    assert {"hired", "job", "income", "wage", "rent", "INCTOT"} <= {name for column in declared for name in column}
+    for column in declared:
+        parse_bounds(column, "docs/data.md")
 
 
 @pytest.fixture
