@@ -12,6 +12,7 @@ import typing
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from math import inf, isinf
 from typing import Any, Literal
 
@@ -85,15 +86,11 @@ class Option:
         raise Refused(f"The '{self.name}' option of {owner} must be {self.allowed}. Got {value!r} instead.")
 
 
+@cache
 def options_of(cls: type) -> tuple[Option, ...]:
     """Return the options of a component class, in the order of its fields."""
-    if cls not in _OPTIONS:
-        hints = typing.get_type_hints(cls)
-        _OPTIONS[cls] = tuple(_option(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
-    return _OPTIONS[cls]
-
-
-_OPTIONS: dict[type, tuple[Option, ...]] = {}
+    hints = typing.get_type_hints(cls)
+    return tuple(_option(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
 
 
 def _option(field: dataclasses.Field[Any], kind: Any) -> Option:

@@ -27,6 +27,7 @@ STORE_IS_PRIVATE = "Some recorded tables are not public: this store is as privat
 PORT_ATTEMPTS = 100
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
+_POLL_SECONDS = 0.2
 
 
 def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None], *, browser: bool = False) -> None:
@@ -41,7 +42,8 @@ def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None]
         say(f"Showing {store.shown}\n{pages.lines(address)}\nPress Ctrl-C to stop.")
         if browser:
             webbrowser.open(pages.runs(address))
-        process.wait()
+        while process.poll() is None:  # wait() would not heed Ctrl-C: polars, if MLflow imports it, lets system calls restart
+            time.sleep(_POLL_SECONDS)
         raise Refused(f"MLflow's server on {address} ended by itself.")
 
 

@@ -33,7 +33,7 @@ def test_the_printed_link_opens_the_cells_flat_with_our_columns_and_the_recorded
         for name in SHOWN:
             shown = float(browser.one(row(cell.info.run_id, f"metrics.`{name}`")).text)
             assert math.isclose(shown, cell.data.metrics[name], rel_tol=1e-12)
-        assert browser.one(row(cell.info.run_id, "tags.`dpbench.guarantee`")).text == "claimed"
+        assert browser.one(row(cell.info.run_id, "tags.`dpbench.guarantee`")).text == "sound"
     assert not browser.find(f"[row-id='{recorded.parent}']"), "the sweep's own row has none of these numbers"
     assert "6 matching runs" in browser.text()
     assert browser.text("[data-testid='saved-views-trigger']") == "dpbench: all cells"
