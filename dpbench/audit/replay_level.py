@@ -23,6 +23,11 @@ from dpbench.privacy.replay import ReplayCurator, Stopped, Violation
 
 SINGLE_REPLAYS = 5
 """Pairs that are also replayed alone."""
+COSTLY_PAIRS = 4
+"""Pairs that are replayed with a model whose minimum has no closed form: a single run may cost tens of cone programs.
+
+The search for the worst pairs has tried all of them on every answer by then.
+"""
 MAX_CALLS_AT_SIZE = 20
 """Calls that are replayed on the tables of a size class."""
 MAX_NUMBERS = 2_000_000
@@ -51,9 +56,9 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     start = fixed_and_random_pairs(geometry, generator)
     worst = [worst_pairs(geometry, answer, start, generator) for answer in tape]
     pairs = join(*(part for part in worst if part is not None), start)
-    alone = np.linspace(0, pairs.first.n - 1, SINGLE_REPLAYS).astype(int)
+    replayed, singles = (COSTLY_PAIRS, 1) if subject.costly else (pairs.first.n, SINGLE_REPLAYS)
+    together, alone = (np.linspace(0, pairs.first.n - 1, count).astype(int) for count in (replayed, singles))
     rows, n, ratio, violation = subject.settings.rows, subject.settings.rows, 0.0, ""
-    together = np.arange(pairs.first.n)
     kinds = common_tables(geometry, rows - 1)
     try:
         for common, index, change in _replayed(kinds, together, alone):

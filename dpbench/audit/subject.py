@@ -89,6 +89,12 @@ class AuditSubject:
         except Exception as error:
             raise Violation(f"On some tables the fit ends with {type(error).__name__}: {FLOW}") from error
 
+    @property
+    def costly(self) -> bool:
+        """Whether the minimum of a noisy objective has no closed form, so that every fit is an iterative one."""
+        sample = WholeSample(common_rows(self.geometry, self.settings.rows))
+        return not self.model.prepare(closed(self.taping_curator(sample))).closed_form
+
     def draws(self, stream: str, runs: int, start: int = 0) -> Draws:
         """Return the random streams of consecutive runs. ``stream`` says what the runs are for."""
         return Draws(self.settings.seed, f"audit, pair {self.pair}, {stream}", [(run, 0) for run in range(start, start + runs)])
