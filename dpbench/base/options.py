@@ -86,9 +86,13 @@ class Option:
         raise Refused(f"The '{self.name}' option of {owner} must be {self.allowed}. Got {value!r} instead.")
 
 
-@cache
 def options_of(cls: type) -> tuple[Option, ...]:
     """Return the options of a component class, in the order of its fields."""
+    return _read_options(cls)
+
+
+@cache
+def _read_options(cls: Any) -> tuple[Option, ...]:
     hints = typing.get_type_hints(cls)
     return tuple(_option(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
 
