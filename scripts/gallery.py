@@ -183,8 +183,8 @@ def diffprivlib(epsilon: float, bounds_x: tuple[float, float], intercept: bool, 
             )
         elif overspent:
             sentences.append(
-                "The certified excess need not come from the overspending: the noisy means shift the bounds, which are then no "
-                "longer symmetric, so that the sensitivity of the diagonal is computed from one end here too."
+                "The overspending need not be the cause of the certified excess: the noisy means shift the bounds, which then "
+                "are no longer symmetric, and the sensitivity of the diagonal is computed from one end of them here too."
             )
         return Finding(tuple(sentences), bound, bool(bound.violation) or bool(overspent))
 
@@ -314,8 +314,8 @@ HEAD = """# The gallery: other people's guarantees
 Written by `python scripts/gallery.py` (dpbench {version}, NumPy {numpy}). Packages run as installed, in environments of their
 own. A *pattern* is rewritten in examples/gallery/patterns.py from what we read; it is not the program, and its authors have not
 confirmed our reading. Every number is measured on made-up tables that differ in one row. A lower bound that exceeds the claim
-shows that the claim is false for what was run here. That none was found proves nothing. How the statistics work, and how sure
-they are: [privacy.md](privacy.md).
+shows that the claim is false for what was run here; a lower bound below the claim proves nothing. After *by* comes the event
+that tells the two tables apart. How the statistics work, and how sure they are: [privacy.md](privacy.md).
 """
 
 # -- the page --------------------------------------------------------------------------------------------------------

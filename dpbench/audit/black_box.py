@@ -1,6 +1,6 @@
-"""Black-box audits: what is not a mechanism of ours is fitted many times on two neighbouring tables, and told apart.
+"""Black-box audits: fit any program many times on two neighbouring tables, and tell the tables apart by its weights.
 
-Nothing is known of it but its numbers, so that only gross failures show. That nothing was found proves nothing.
+Nothing is known about the program except its numbers, so only gross failures show. Finding nothing proves nothing.
 """
 
 from collections.abc import Callable, Sequence

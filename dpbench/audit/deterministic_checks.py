@@ -1,9 +1,9 @@
-"""Checks that need no statistics, next to the replay: what a fit and its queries must never depend on, and never change.
+"""Checks of the replay level that need no statistics: what a fit and its queries must never depend on, and never change.
 
-- A batch of runs has the weights of each run by itself, with the same draws: answers are priced run by run.
+- A run has the same weights in a batch as by itself, with the same draws, because answers are priced run by run.
 - The exact answer of a query is the sum of what its rows contribute one by one, on any table.
 - A fit leaves its inputs and the global random generators as they were.
-- Noise reaches the weights: a mechanism that subtracts the simulated noise has the same weights at any ε.
+- Noise reaches the weights: a mechanism that subtracts the simulated noise would have the same weights at any ε.
 """
 
 import hashlib

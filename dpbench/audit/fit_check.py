@@ -1,8 +1,8 @@
-"""Check a fit that was made, by its tape: what was really asked and returned, whatever a mechanism does on made-up tables.
+"""Check a recorded or released fit by its tape, which holds the calls it really made and the answers it really got.
 
-A mechanism could behave well only where it notices an audit. So three things are checked of the fit itself: its result follows
-from the noisy answers in a process that has seen no row; no pair of rows, real or made up, moves an answer by more than the bound
-of the noise that was really drawn; and what a row contributes does not depend on the rows next to it.
+A mechanism could behave well only where it notices an audit, so the fit itself is checked: its result follows from the noisy
+answers in a process that has seen no row; no pair of rows, real or made up, moves an answer by more than the bound of the noise
+that was really drawn; what a row contributes does not depend on other rows; and noise and price are those of the law.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
-"""Compare a fit with fits under fresh noise, whose seed nobody can guess: simulated noise can be computed again and subtracted.
+"""Compare a fit with fits under fresh noise, whose seed nobody can guess.
 
-The recorded result of a mechanism that only knows its noisy answers is one of many that noise could have given. In each run, its
-distance from the exact fit is therefore as likely to have any rank among the distances of fits with fresh noise. If it ranks
-first in run after run, the mechanism knows more.
+This finds mechanisms that compute the simulated noise again from its seed, and subtract it. The recorded result of a mechanism
+that knows only its noisy answers is one of many that noise could have given. In each run, its distance from the exact fit is
+therefore as likely to have any rank among the distances of fits with fresh noise. If it ranks first in run after run, the
+mechanism knows more.
 """
 
 import secrets

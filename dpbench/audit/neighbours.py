@@ -1,8 +1,8 @@
 """Neighbours: pairs of rows of a geometry, and small tables that differ in one of them, all made up from public facts.
 
-A pair is a row and its replacement. A pair of tables is a few common rows with one or the other. Where persons have several rows,
+A pair is a row and its replacement. A pair of tables is a few common rows plus one or the other. If persons have several rows,
 all rows of one person are replaced, and a row may be missing: it is a row of zeros, also in its first column. There are pairs
-that attain the proven bounds, corners, changes of a one-hot level, random pairs, and those that a local search makes worse.
+that attain the proven bounds, corners, changes of a one-hot level, random pairs, and pairs that a local search makes worse.
 """
 
 import math

@@ -2,9 +2,9 @@
 
 A built-in law is looked up by its class, and what the class says about itself is not trusted. A law of a plugin is tested against
 the distribution function F that it brings: its draws must follow F, and shifts of F must not tell more than the law's price.
-Each draw x becomes a uniform number, F(x), or a random point of the jump of F at x. Then four tests are made, with Bonferroni:
-all numbers together, each coefficient alone (Kolmogorov and Smirnov, exact law), the sum over the coefficients of each run, and
-the largest correlation of two coefficients (Student's t, exact for normal numbers).
+Each draw x becomes a uniform number, F(x), or a random point of the jump of F at x. Four tests follow, with Bonferroni's
+correction: all numbers together, each coefficient alone (Kolmogorov and Smirnov, exact law), the sum over the coefficients of
+each run, and the largest correlation of two coefficients (Student's t, exact for normal numbers).
 """
 
 import math

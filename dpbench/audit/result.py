@@ -1,4 +1,4 @@
-"""The result of an audit: what is kept of it next to a store, so that the same mechanism is not tried again in vain."""
+"""The result of an audit, as it is kept next to a store, so that an unchanged mechanism is not audited again."""
 
 import json
 from collections.abc import Mapping

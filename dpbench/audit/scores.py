@@ -1,7 +1,7 @@
-"""Scores: numbers computed from answers or weights, by whose size two neighbouring tables may be told apart.
+"""Scores: numbers computed from answers or weights, whose size may tell two neighbouring tables apart.
 
-An answer's scores are its numbers, and the likelihood ratio where the law of its noise is declared. Where dpbench does not know
-the law, a rule is learned, and the least eigenvalues of square answers are added. Support scores show values that one of the
+An answer's scores are its numbers and, if the law of its noise is declared, the likelihood ratio. If dpbench does not know the
+law, a rule is learned, and the least eigenvalues of square answers are added. Support scores show values that one of the
 tables cannot give, whatever the law: no finite ε holds for a mechanism that has some.
 """
 
@@ -114,7 +114,7 @@ def _spread(values: np.ndarray) -> np.ndarray:
 
 
 def _append_extreme_noise(scores: Scores, repeats: RepeatedAnswers, scale: np.ndarray) -> Scores:
-    """Append the extreme numbers of a run, less the exact answer of either table, in scales.
+    """Append the extreme numbers of a run, minus the exact answer of either table, in scales.
 
     Bounded noise cannot exceed its bound: what exceeds it without one table's answer comes from the other table. All numbers are
     taken together, because each alone may move by very little.

@@ -1,7 +1,7 @@
 """Whole tables for audits: kinds of rows that neighbours have in common, and a search over them.
 
-A query that keeps to its contract looks at one row at a time, so the other rows do not matter. These tables are for those that
-do not.
+A query that keeps its contract looks at one row at a time, so the other rows do not matter. These tables find queries that break
+it.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The report of an audit in words: what was tried, what was found, and with which confidence."""
+"""The report of an audit in words: what was tried, what was found, and with what confidence."""
 
 from collections.abc import Iterator, Sequence
 

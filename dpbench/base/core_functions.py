@@ -1,6 +1,6 @@
-"""The functions of dpbench before a plugin's code runs, so that one that it replaces is put back, and the plugin refused.
+"""Refuse a plugin that replaces functions of dpbench, NumPy, math or Python's builtins, and put these functions back.
 
-Everything in a process shares these functions: a plugin that replaced one would change the numbers of all others.
+All components in a process share these functions: a plugin that replaced one would change the numbers of all others.
 """
 
 import sys

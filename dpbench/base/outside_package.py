@@ -1,7 +1,7 @@
-"""Outside packages: programs of others that run in a virtual environment of their own, with arrays in and arrays out.
+"""Outside packages: other people's programs, run in virtual environments of their own, with arrays in and arrays out.
 
-Their requirements need not agree with those of dpbench. A small script of yours runs inside their environment. It is called with
-a folder, reads ``arrays.npz`` and ``options.json`` there, and writes ``results.npz``.
+Their requirements may conflict with those of dpbench. You write a small script that runs inside the environment. It is called
+with a folder, reads ``arrays.npz`` and ``options.json`` there, and writes ``results.npz``.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a cell of a table means: nothing, a number, a truth value or a level. Describing, loading and predicting all ask here."""
+"""What a cell of a table means: nothing, a number, a truth value or a level. Drafts, loading and prediction all use it."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Codebooks (DDI) of IPUMS extracts of any project (USA, CPS, ATUS, MEPS, International): what they say about each variable.
 
 ipumspy reads the layout of the file. Labels and missing codes are read from the XML, because ipumspy drops codes that share a
-label, and does not look for codes in the instructions on the coding, where those of continuous variables are.
+label, and ignores the coding instructions, which contain the missing codes of continuous variables.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What the rows say about each column of a file: its kind, range and levels. It is private, as the rows are."""
+"""What the rows say about each column of a file: its kind, range and levels. This is as private as the rows."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Bounds and levels that are read from the rows of a file, which is a leak, and columns that have no bounds of use."""
+"""Bounds and levels that are read from the rows of a file, which is a leak, and columns that have no useful bounds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

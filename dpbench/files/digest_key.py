@@ -1,7 +1,8 @@
 """Digests of private content, keyed so that nobody who reads a record can confirm a guess about a row.
 
 The digest key is a random file of the user, outside every store: ``DPBENCH_KEY_FILE``, or a file in the user's configuration
-folder, which is created when it is first needed. Only the parent process needs it: what it digests travels to the workers.
+folder, which is created when it is first needed. Only the parent process needs it: it computes the digests and
+sends them to the workers.
 """
 
 import hmac

@@ -1,4 +1,4 @@
-"""The column that names the person of each row, and the rows beyond the most that count of one person."""
+"""The column that names the person of each row, and the limit on the rows that count for one person."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Files that a user names: only whole files on disk are opened, because a pipe or a device would be waited for forever."""
+"""Files that a user names: only regular files are opened, because reading a pipe or a device could wait forever."""
 
 import stat
 from pathlib import Path

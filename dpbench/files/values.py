@@ -1,4 +1,4 @@
-"""Chunks of a column as numbers, as positions of declared levels, or as texts; bad values are refused by their row.
+"""Chunks of a column as numbers, as positions of declared levels, or as texts; bad values are refused with their row number.
 
 Errors name the column and the row, never the value.
 """

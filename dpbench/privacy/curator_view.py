@@ -1,7 +1,7 @@
-"""The closed view of a curator: what a mechanism and a model are handed.
+"""The closed view of a curator: what mechanisms and models get instead of the curator.
 
 It has the curator's calls and nothing else: no rows, no streams, no tape and no ledger. Python cannot hide an object from an
-author who takes functions apart, but nobody gets there by a slip, and the audit looks for those who do.
+author who takes functions apart, but nobody reaches it by accident, and the checks of a plugin's fit look for those who try.
 """
 
 from collections.abc import Callable, Iterator, Sequence

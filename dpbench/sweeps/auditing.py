@@ -1,4 +1,4 @@
-"""The audits of a sweep: one for all cells that it vouches for, and none that was done before with the same code.
+"""The audits of a sweep: cells share one where they can, and an audit that was done before with the same code is not repeated.
 
 The results are lines of a file next to a SQLite store, or in the user's cache folder if the store is elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Run every planted fault next to built-in mechanisms, each in a process of its own, and print what became of it as JSON.
+"""Run every planted fault next to built-in mechanisms, each in a process of its own, and print the outcomes as JSON.
 
     python tests/guard/run_faults.py                       all of them
     python tests/guard/run_faults.py rare_event exits      only these

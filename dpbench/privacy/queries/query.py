@@ -1,7 +1,7 @@
 """Queries: the sums over rows that a mechanism asks the Curator for, without access to the rows.
 
-There are two kinds, and both say only what a single row adds. The sums are formed here, so that no query can return a total of
-its own making: a sensitivity is a statement about one row, and it would not hold for anything else.
+There are two kinds, and both say only what a single row adds. The sums are formed here, so no query can return a total that it
+computed itself: a sensitivity is a statement about one row, and would not hold for such a total.
 """
 
 from abc import ABC, abstractmethod
