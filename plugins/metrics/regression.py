@@ -87,7 +87,7 @@ LOG_LIKELIHOOD = Metric(
 RMSE_RAW = Metric(
     "rmse_raw",
     "root mean square error (target's unit)",
-    "The root mean squared error on the test rows, in the target's own unit; of a transformed target with clipped predictions.",
+    "The root mean squared error on the test rows, in the target's own unit; for a transformed target, predictions are clipped.",
     "lower",
     root_mean_squared_error_in_unit,
     unit="target's unit",
