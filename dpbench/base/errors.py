@@ -48,7 +48,13 @@ def near_names(name: str, known: Iterable[str]) -> str:
     return f"{hint} Known: {', '.join(names) or 'none'}."
 
 
+OTHER_TYPES = frozenset({"nan", "inf", "null", "true", "false"})
+"""Words that the command line reads as numbers, as true or false, or as nothing."""
+
+
 def check_spelling(what: str, name: Any) -> None:
     """Refuse the name of a component, metric or paper that the command line could not read."""
     if not (isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
         raise Refused(f"The name of {what} must be small letters, digits and _, a letter first. Got {name!r} instead.")
+    if name in OTHER_TYPES:
+        raise Refused(f"The name of {what} must not be a word that the command line takes for a value. Got {name!r} instead.")

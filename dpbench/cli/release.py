@@ -82,7 +82,19 @@ def _path(out: Any, overwrite: bool) -> Path:
         raise Refused(f"out={out} is a folder: name a file in it.")
     if path.exists() and not overwrite:
         raise _exists(path)
+    if path.exists():
+        _check_replaced(path)
     return path
+
+
+def _check_replaced(path: Path) -> None:
+    """Refuse to replace a file that is not a released model, such as the table itself."""
+    from dpbench.releases.release_file import load_release
+
+    try:
+        load_release(path)
+    except Refused as refusal:
+        raise Refused(f"overwrite=true replaces a released model, and no other file. {refusal}") from None
 
 
 def _exists(path: Path) -> Refused:

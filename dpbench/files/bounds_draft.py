@@ -27,6 +27,12 @@ KEY_NAME = re.compile(
     r"(.*[ _])?(id|key|index|row|number|no|nr|serial|uuid|unnamed.*)([ _:].*)?|column_1|.*[a-z](ID|Id|Key)", re.I
 )
 
+OWNER_NAME = re.compile(
+    r"(?i:(.*[ _])?(id|uuid|key)|(person|patient|subject|customer|user|respondent|student)([ _]?(nr|no|number))?)|.*[a-z](ID|Id|Key)"
+)
+"""The name of a column that may say whose rows these are, although several rows have the same value."""
+WHOSE_ROWS = "if it says whose rows these are, dataset.person and dataset.rows_per_person protect persons instead of rows"
+
 
 def draft_bounds(open_file: Callable[[Dialect], File], dialect: Dialect, target: str = "", any_style: bool = True) -> str:
     """Return the text of a bounds file, to be edited: ranges are rounded outwards, levels are those that occur.
@@ -109,6 +115,8 @@ def _draft_column(name: str, profile: ColumnProfile, is_target: bool) -> str:
         return "ignore  # numbers the rows"
     if profile.key and not is_target and KEY_NAME.fullmatch(name):
         return "ignore  # looks like a key: another whole number in every row"
+    if OWNER_NAME.fullmatch(name) and not is_target:
+        return f"ignore  # {WHOSE_ROWS}"
     if profile.kind == "numbers":
         return _draft_numbers(profile, missing)
     if profile.kind == "dates":
@@ -119,7 +127,7 @@ def _draft_column(name: str, profile: ColumnProfile, is_target: bool) -> str:
         nulls = " ".join(f"--null {json.dumps(cell, ensure_ascii=False)}" for cell in sorted(profile.others))
         what = profile.looks_like.upper()
         return f"ignore  # MOST CELLS ARE {what}: if the others mean a missing value, describe it again with {nulls}"
-    return f"ignore  # more than {MAX_DRAFTED_LEVELS} different texts"
+    return f"ignore  # more than {MAX_DRAFTED_LEVELS} different texts; {WHOSE_ROWS}"
 
 
 def _draft_numbers(profile: ColumnProfile, missing: str) -> str:

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -52,6 +52,14 @@ class Release:
     made_by: str = ""
     formats: Mapping[str, ColumnFormat] = field(default_factory=dict)
     """How the cells of attributes are read, as they were for the fit."""
+
+    def __post_init__(self) -> None:
+        coefficients = ["intercept"] * self.intercept + [column.name for column in self.columns]
+        if sorted(self.weights) != sorted(coefficients):
+            raise Refused(f"A release must have one weight for each of {', '.join(coefficients)}. Got {', '.join(self.weights)}.")
+        for name, value, known in (("scaling", self.scaling, Scaling), ("kind", self.kind, TargetKind)):
+            if value not in get_args(known):
+                raise Refused(f"The {name} of a release must be one of {', '.join(get_args(known))}. Got {value!r} instead.")
 
     def predict(self, data: Any, *, clip: bool = True) -> np.ndarray:
         """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.

@@ -86,7 +86,7 @@ def test_a_draft_is_rounded_and_warns_loudly(folder: Path, capsys: Capture) -> N
     assert out.startswith("# THE NUMBERS AND LEVELS BELOW WERE READ FROM THE DATA")
     assert "  age: {low: 15, high: 90, kind: integer}\n" in out
     assert "  sex: {levels: [f, m]}\n" in out
-    assert "  note: ignore  # more than 50 different texts\n" in out
+    assert "  note: ignore  # more than 50 different texts; if it says whose rows these are, dataset.person" in out
     assert "  empty: ignore  # no value at all\n" in out
     assert "  kind: ignore  # the same value in every row\n" in out
     assert "  income: [0, 25000]\n" in out

@@ -43,3 +43,10 @@ def test_an_existing_file_is_not_replaced(capsys: pytest.CaptureFixture[str], tm
     assert main(["release", *WINE, "out=m.json"]) == 2
     assert "overwrite=true replaces it" in capsys.readouterr().err
     assert (tmp_path / "m.json").read_text() == "precious"
+
+
+def test_no_file_but_a_released_model_is_replaced(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,wage\n30,1000\n")
+    assert main(["release", *WINE, "out=people.csv", "overwrite=true"]) == 2
+    assert "overwrite=true replaces a released model, and no other file" in capsys.readouterr().err
+    assert (tmp_path / "people.csv").read_text() == "age,wage\n30,1000\n"

@@ -46,6 +46,19 @@ def test_a_column_with_many_texts_is_not_drafted_as_categorical(count: int, draf
     assert line.startswith("{levels: [n0" if drafted else "ignore  # more than 50 different texts")
 
 
+@pytest.mark.parametrize("name", ["id", "patient_id", "customerID", "subject", "Person Nr"])
+def test_a_column_that_may_say_whose_rows_these_are_is_pointed_at(name: str, tmp_path: Path) -> None:
+    for text in ("p{}", "{}"):
+        table = f"{name},y\n" + "".join(f"{text.format(row // 3)},{row % 7}\n" for row in range(60))
+        assert "ignore  # if it says whose rows these are, dataset.person" in draft_of(tmp_path, table)
+
+
+@pytest.mark.parametrize("name", ["paid", "humid", "number_of_rooms", "monkey", "userscore"])
+def test_other_names_are_not_taken_for_those_of_persons(name: str, tmp_path: Path) -> None:
+    table = f"{name},y\n" + "".join(f"{row // 3},{row % 7}\n" for row in range(60))
+    assert f"  {name}: {{low: 0" in draft_of(tmp_path, table)
+
+
 def test_a_profile_counts_missing_values_and_leaves_them_out(tmp_path: Path) -> None:
     profile = profile_columns(table(tmp_path, "a,b\n1,\n,\n3.5,\n"), ["a", "b"])
     assert (profile["a"].rows, profile["a"].missing, profile["a"].low, profile["a"].high) == (3, 1, 1, 3.5)

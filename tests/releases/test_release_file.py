@@ -115,3 +115,17 @@ def test_another_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "model.json").write_text(text)
     with pytest.raises(Refused, match=words):
         load_release(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weights": {}}, "one weight for each of intercept, a"),
+        ({"weights": {"intercept": 0.0, "b": 1.0}}, "one weight for each of intercept, a"),
+        ({"scaling": "foo"}, "scaling of a release must be one of box, ball, corner"),
+        ({"kind": "other"}, "kind of a release must be one of"),
+    ],
+)
+def test_a_damaged_release_is_refused_instead_of_predicting_something_else(released: Release, change: dict, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        replace(released, **change)
