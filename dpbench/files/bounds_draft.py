@@ -28,7 +28,8 @@ KEY_NAME = re.compile(
 )
 
 OWNER_NAME = re.compile(
-    r"(?i:(.*[ _])?(id|uuid|key)|(person|patient|subject|customer|user|respondent|student)([ _]?(nr|no|number))?)|.*[a-z](ID|Id|Key)"
+    r"(?i:(.*[ _])?(id|uuid|key)|(person|patient|subject|customer|user|respondent|student)([ _]?(nr|no|number))?)"
+    r"|.*[a-z](ID|Id|Key)"
 )
 """The name of a column that may say whose rows these are, although several rows have the same value."""
 WHOSE_ROWS = "if it says whose rows these are, dataset.person and dataset.rows_per_person protect persons instead of rows"

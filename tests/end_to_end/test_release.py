@@ -280,11 +280,14 @@ def test_what_cannot_be_released_is_refused_in_one_sentence(home: Home, argument
     assert words in home.refused(*arguments)
 
 
-def test_a_file_that_exists_is_kept_unless_that_is_asked_for(home: Home) -> None:
+def test_a_file_that_exists_is_kept_unless_it_is_a_release_and_that_is_asked_for(home: Home) -> None:
     path = home.folder / "model.json"
     path.write_text("mine")
     assert "exists already" in home.refused("mechanism=fm", *SMALL, "out=model.json")
+    assert "no other file" in home.refused("mechanism=fm", *SMALL, "out=model.json", "overwrite=true")
     assert path.read_text() == "mine"
+    path.unlink()
+    assert home.run("mechanism=fm", *SMALL, "out=model.json")[0] == 0
     assert home.run("mechanism=fm", *SMALL, "out=model.json", "overwrite=true")[0] == 0
     assert dpbench.load_release(path).weights
     assert [path.name for path in home.folder.iterdir()] == ["model.json"]
