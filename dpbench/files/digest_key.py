@@ -11,6 +11,7 @@ import re
 import secrets
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +22,8 @@ VARIABLE = "DPBENCH_KEY_FILE"
 KEY_BYTES = 32
 """A new key has this many random bytes, and no key may have fewer."""
 MAX_KEY_BYTES = 1_024
+WAIT_SECONDS = 1.0
+"""How long a created key may take to be written."""
 
 
 def keyed_digest(purpose: str, content: bytes) -> str:
@@ -44,7 +47,15 @@ def _key() -> bytes:
     path = _default_path()
     if not path.exists():
         _create(path)
+    _wait_until_written(path)
     return _read(path)
+
+
+def _wait_until_written(path: Path) -> None:
+    """Give the process that is writing this key a moment: only where files cannot be linked can a key be seen half-written."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while path.stat().st_size <= 2 * KEY_BYTES and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def _default_path() -> Path:

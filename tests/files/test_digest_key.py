@@ -63,6 +63,17 @@ def test_racing_threads_end_with_the_same_key(created: Path, links: bool, monkey
     assert created.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_key_that_another_process_is_still_writing_is_awaited(created: Path) -> None:
+    created.parent.mkdir(parents=True)
+    created.touch()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(key_id)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.1)
+        created.write_text(f"{KEY}\n")
+        assert waiting.result(timeout=10) == key_id()
+
+
 def no_link(*_: object) -> None:
     raise PermissionError(1, "Operation not permitted")
 
