@@ -75,6 +75,17 @@ class Geometry:
         return len(self.columns) - sum(map(len, self.groups))
 
     @property
+    def squared_norm(self) -> float:
+        """The largest squared L2 norm of a design row.
+
+        It is 1 in the ball. In the box each numeric column and each group adds 1, in the corner each of the d columns 1/d.
+        """
+        if self.scaling == "ball":
+            return 1.0
+        parts = self.numeric + len(self.groups) + self.intercept
+        return parts / (self.table_features or parts) if self.scaling == "corner" else parts
+
+    @property
     def replaced_rows(self) -> int:
         """The number of rows in which neighbours differ: 1, or all rows of a person."""
         return self.rows_per_person or 1

@@ -12,7 +12,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise, gaussian, laplace
 from dpbench.privacy.queries.quadratic import Quadratic
-from dpbench.privacy.queries.weighted_moments import WeightedMoments, squared_norm
+from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 Distribution = Literal["gaussian", "laplace"]
 Composition = Literal["cdp", "conventional", "advanced"]
@@ -32,7 +32,7 @@ def published_step(
     claimed: Cost = Pure(epsilon) if composition == "conventional" else Zcdp(epsilon**2 / 2)  # ε'-DP is ε'²/2-zCDP
     j, k = moments.objective.pairs
     size = curator.geometry.dimension
-    scale = math.sqrt(moments.largest * squared_norm(curator.geometry) / (2 * epsilon))  # equation 6, N times
+    scale = math.sqrt(moments.largest * curator.geometry.squared_norm / (2 * epsilon))  # equation 6, N times
 
     def wishart(exact: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         b = np.zeros((size, size))
@@ -49,7 +49,7 @@ def published_step(
 def noise_on_a(moments: WeightedMoments, distribution: Distribution, epsilon: float, delta: float) -> Noise:
     """Return the noise of equation 4 (L1 bound 2κ√d) or 5 (L2 bound 2κ) for ‖x‖₂ ≤ 1; in the box, ‖x‖₁ ≤ M and ‖x‖₂ ≤ √M."""
     geometry = moments.objective.geometry
-    squared = squared_norm(geometry)
+    squared = geometry.squared_norm
     if distribution == "laplace":
         norm = squared if geometry.scaling == "box" else math.sqrt(geometry.dimension)
         return laplace(2 * moments.largest * norm, epsilon, "twice a row's largest L1 norm (Park and Welling 2016, equation 3)")

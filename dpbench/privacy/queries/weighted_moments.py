@@ -121,7 +121,7 @@ class WeightedMoments(MomentQuery):
         column gains a convex function of f that is not positive at f = 0 and 1. Hence 2M(M + 1), met at c = 0 or 1. Corner:
         at most four times the largest squared norm, met by equal rows with y = 1 and -1 (docs/sensitivities.md).
         """
-        parts = squared_norm(self.objective.geometry)
+        parts = self.objective.geometry.squared_norm
         squared = {"box": 2 * parts * (parts + 1), "ball": 4.5, "corner": 4 * parts}[self.objective.geometry.scaling]
         return self.objective.geometry.replaced_rows * self.largest * math.sqrt(squared)
 
@@ -129,14 +129,3 @@ class WeightedMoments(MomentQuery):
         """Return a standard deviation per coefficient, so that both triangles of B count: off the diagonal std/√2 ("GOE")."""
         j, k = self.objective.pairs
         return np.concatenate([np.where(j == k, std, std / math.sqrt(2)), np.full(self.objective.geometry.dimension, std)])
-
-
-def squared_norm(geometry: Geometry) -> float:
-    """Return the largest squared L2 norm of a design row.
-
-    It is 1 in the ball; in the box each numeric column and each group adds 1, in the corner each of the table's d columns 1/d.
-    """
-    if geometry.scaling == "ball":
-        return 1.0
-    parts = geometry.numeric + len(geometry.groups) + geometry.intercept
-    return parts / (geometry.table_features or parts) if geometry.scaling == "corner" else parts
