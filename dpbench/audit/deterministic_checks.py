@@ -19,7 +19,7 @@ from dpbench.audit.tables import TABLE_KINDS, common_tables, looks_at_rows
 from dpbench.contracts.fit import Fit
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer
+from dpbench.privacy.calls import Answer
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.queries.query import Query, contributions, exact_answer
 from dpbench.privacy.replay import Violation

@@ -20,9 +20,11 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Curator
+from dpbench.privacy.calls import Answer
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.noise import Draws, Noise
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import MomentQuery, Query, contributions
 from dpbench.privacy.replay import ROUNDING, Violation
@@ -89,34 +91,33 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
     query, noise, geometry = answer.call.query, answer.noise, answer.call.geometry
     if noise is None:
         return
-    if isinstance(query, Histogram):  # the core counts it: a replaced row leaves one bin and enters another
+    if isinstance(noise, Noise) and isinstance(
+        query, Histogram
+    ):  # the core counts it: a replaced row leaves one bin and enters another
         moved = geometry.replaced_rows * (2.0 if noise.law.norm == "L1" else np.sqrt(2.0))
-        _check_ratio(query, noise, float(moved / noise.scale.min() / noise.bound))
+        _check_ratio(answer, noise, float(moved / noise.scale.min() / noise.bound))
         return
     # the run with the least noise; in a curator of one run it has the number 0
-    run = int(np.argmin(noise.scale.sum(axis=1))) if answer.run is None else answer.run
+    least = int(np.argmin(noise.scale.sum(axis=1))) if isinstance(noise, Noise) else 0
+    run = least if answer.run is None else answer.run
     number = run if answer.run is None else 0
     rows = columns_of(sample.rows(run), geometry)
     if not (is_core_class(type(query)) and isinstance(query, MomentQuery) and not query.weighted):
         _check_sum(query, rows, number, np.asarray(answer.exact)[number], generator)
-    scale = noise.scale[min(number, len(noise.scale) - 1)]
 
     def move(first: Rows, second: Rows) -> np.ndarray:
         one, other = (contributions(query, part, number) * (part.z[:, :1] > 0) for part in (first, second))
-        change = geometry.replaced_rows * (one - other) / scale
-        return np.asarray(
-            (np.abs(change).sum(axis=1) if noise.law.norm == "L1" else np.linalg.norm(change, axis=1)) / noise.bound
-        )
+        return noise.moved(geometry.replaced_rows * one, geometry.replaced_rows * other, run=number)
 
     chosen = rows.take(generator.permutation(rows.n)[:PAIRED_ROWS])
     real = Pairs(chosen, chosen.take(generator.permutation(chosen.n)), ("rows",) * chosen.n)
     worst = search(move, join(fixed_and_random_pairs(geometry, generator), real), generator, rounds, SURVIVORS)
-    _check_ratio(query, noise, float(move(worst.first, worst.second)[0]))
+    _check_ratio(answer, noise, float(move(worst.first, worst.second)[0]))
 
 
-def _check_ratio(query: Query, noise: Noise, ratio: float) -> None:
+def _check_ratio(answer: Answer, noise: Noise | Procedure, ratio: float) -> None:
     if not ratio <= 1 + ROUNDING:  # NaN too
-        raise Violation(f"Neighbours can move the query {query.name!r} by more than its declared {noise.law.norm} sensitivity.")
+        raise Violation(f"Neighbours can move the query {answer.query!r} by more than its declared {noise.measure}.")
 
 
 def _check_sum(query: Query, rows: Rows, run: int, exact: np.ndarray, generator: np.random.Generator) -> None:
@@ -136,7 +137,7 @@ def _check_sum(query: Query, rows: Rows, run: int, exact: np.ndarray, generator:
 
 def _check_price(tape: Sequence[Answer], ledger: Ledger) -> None:
     """Check that every answer was paid for by its noise, as it is priced now."""
-    due = [noise.law.cost(noise.bound) for answer in tape if (noise := answer.noise) is not None and answer.run in (None, 0)]
+    due = [noise.cost for answer in tape if (noise := answer.noise) is not None and answer.run in (None, 0)]
     if compose(due, ledger.budget.delta).epsilon > ledger.total.epsilon * (1 + ROUNDING) and ledger.budget.accounting == "closed":
         raise Violation("The ledger does not pay for the answers that were given.")
 
@@ -144,7 +145,7 @@ def _check_price(tape: Sequence[Answer], ledger: Ledger) -> None:
 def _check_draw(answer: Answer, draws: Draws) -> None:
     """Check that an answer has the noise of its stream, which is drawn a second time."""
     noise, exact = answer.noise, np.asarray(answer.exact)
-    if answer.call.method != "release" or answer.stream is None or noise is None:
+    if answer.call.method != "release" or answer.stream is None or not isinstance(noise, Noise):
         return
     runs = range(len(exact)) if answer.run is None else [answer.run]
     standard = np.stack([noise.law.standard(draws.generator(run, *answer.stream), exact.shape[1]) for run in runs])

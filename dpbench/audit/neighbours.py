@@ -14,7 +14,7 @@ import numpy as np
 
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer
+from dpbench.privacy.calls import Answer
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import contributions
 
@@ -103,12 +103,11 @@ def worst_pairs(geometry: Geometry, answer: Answer, start: Pairs, generator: np.
     call, noise = answer.call, answer.noise
     if noise is None or isinstance(call.query, Histogram):
         return None
-    query, scale, l1 = call.query, noise.scale[0], noise.law.norm == "L1"
+    query = call.query
 
     def move(first: Rows, second: Rows) -> np.ndarray:
-        parts = (contributions(query, columns_of(rows, call.geometry), 0) * (rows.z[:, :1] > 0) for rows in (first, second))
-        change = np.subtract(*parts) / scale
-        return np.asarray((np.abs(change).sum(axis=1) if l1 else np.linalg.norm(change, axis=1)) / noise.bound)
+        one, other = (contributions(query, columns_of(rows, call.geometry), 0) * (rows.z[:, :1] > 0) for rows in (first, second))
+        return noise.moved(one, other, run=0)
 
     most = max(MAX_CONTRIBUTIONS // query.size, WORST_PAIRS)
     start = join(start, _random_pairs(geometry, generator, min(RANDOM_PAIRS, most), 0.5, "random"))

@@ -63,7 +63,7 @@ def check_answer_noise(repeats: RepeatedAnswers, false_alarm: float, seed: int) 
     Where answers are selected (drawn until accepted, or in a summary), draws from the law itself are tested.
     """
     noise, name = repeats.answer.noise, repeats.answer.query
-    if noise is None or not is_testable(noise.law):
+    if not isinstance(noise, Noise) or not is_testable(noise.law):
         return []
     if repeats.additive:
         draws = (repeats.numbers - repeats.exact[:, None]).reshape(-1, repeats.numbers.shape[2])

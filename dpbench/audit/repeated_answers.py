@@ -13,7 +13,8 @@ from dpbench.accounting.costs import Nothing
 from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.data.bins import BinCounts
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Call, Curator
+from dpbench.privacy.calls import Answer, Call
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.histogram import Histogram
 
 MAX_SCANNED_BINS = 30_000_000
@@ -31,7 +32,7 @@ class RepeatedAnswers:
     numbers: np.ndarray
     """What was returned: (tables, runs, numbers)."""
     exact: np.ndarray
-    """The same without noise: (tables, numbers)."""
+    """The same without noise: (tables, numbers). A procedure's answer has no such part: zeros."""
     additive: bool
     """Whether each number is the exact one plus noise of the declared law, without any selection."""
 
@@ -48,7 +49,8 @@ def repeat_answers(
         size = min(runs, max(MAX_SCANNED_BINS // call.query.size, MIN_SCANS)) if call.method == "scan" else runs
         numbers, exact = [], []
         for index, (answer, table) in enumerate(zip(answers, tables, strict=True)):
-            curators = subject.curators(table, size, f"call {number}, world {index}", answer.exact[0])
+            known = None if call.method == "ask" else answer.exact[0]  # a procedure may look at more than one sum
+            curators = subject.curators(table, size, f"call {number}, world {index}", known)
             numbers.append(np.concatenate([_repeat(call, answer, curator, bins) for curator in curators]))
             exact.append(_exact(call, answer, bins))
         yield RepeatedAnswers(answers[0], np.stack(numbers), np.stack(exact), call.method in ("release", "scan"))
@@ -65,6 +67,8 @@ def _repeat(call: Call, answer: Answer, curator: Curator, bins: np.ndarray) -> n
             accept, max_tries = call.arguments["accept"], call.arguments["max_tries"]
             # the transcript has a single run, whose number the mechanism's condition expects
             return curator.until(query, noise, lambda _, vector: bool(accept(0, vector)), max_tries)[0]
+        case "ask":
+            return curator.ask(noise)
         case "unproven":
             return curator.unproven(query, **call.arguments).reshape(curator.runs, -1)
         case "scan":
@@ -80,6 +84,8 @@ def _exact(call: Call, answer: Answer, bins: np.ndarray) -> np.ndarray:
     exact = answer.exact[0]
     if isinstance(call.query, Histogram):
         return _counts(exact, bins)
+    if call.method == "ask":
+        return np.zeros(answer.noisy.shape[1])
     if answer.noise is not None:
         return np.asarray(exact)
     # only the sampler can tell the answer from its noise: with the same draws, this is what the exact sum contributes

@@ -18,7 +18,8 @@ from dpbench.audit.tables import common_tables, worst_tables
 from dpbench.contracts.fit import Fit
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Curator
+from dpbench.privacy.calls import Answer
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.replay import ReplayCurator, Stopped, Violation
 
 SINGLE_REPLAYS = 5

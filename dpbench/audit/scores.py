@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpbench.audit.repeated_answers import RepeatedAnswers
-from dpbench.privacy.noise import CORE_LAWS
+from dpbench.privacy.noise import CORE_LAWS, Noise
 
 MAX_NUMBERS = 60
 """Numbers of an answer that are used as scores: those that moved furthest between the tables."""
@@ -42,8 +42,10 @@ class Scores:
 def answer_scores(repeats: RepeatedAnswers) -> Scores:
     """Return the numbers that moved furthest, with a likelihood ratio or a learned rule."""
     numbers, noise = repeats.numbers, repeats.answer.noise
-    if noise is None:
+    if not isinstance(noise, Noise):
         scores = black_box_scores(numbers, [f"number {index}" for index in range(numbers.shape[2])])
+        if noise is not None:
+            return scores
         return _append_least_eigenvalues(_append_extreme_noise(scores, repeats, _spread(numbers)), repeats)
     scale = noise.scale[0]
     change = np.abs(repeats.exact[1] - repeats.exact[0]) / scale

@@ -19,7 +19,8 @@ from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry, Scaling
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Accept, Answer, Curator
+from dpbench.privacy.calls import Accept, Answer
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise

@@ -11,7 +11,7 @@ import numpy as np
 from dpbench.audit.neighbours import Pairs, columns_of, common_rows, nudge, random_rows, zero_rows
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer
+from dpbench.privacy.calls import Answer
 from dpbench.privacy.queries.query import RowQuery, contributions
 
 TABLE_KINDS = 4
@@ -47,11 +47,10 @@ def worst_tables(
         or not (isinstance(query, RowQuery) or getattr(query, "weighted", False))
     ):
         return
-    norm = 1 if noise.law.norm == "L1" else 2
 
     def move(first: Rows, second: Rows) -> float:
-        sums = [contributions(query, columns_of(rows, call.geometry), 0).sum(axis=0) for rows in (first, second)]
-        return float(np.linalg.norm((sums[1] - sums[0]) / noise.scale[0], norm))
+        one, other = (contributions(query, columns_of(rows, call.geometry), 0).sum(axis=0) for rows in (first, second))
+        return float(noise.moved(one, other, run=0))
 
     for common in common_tables(geometry, count - 1):
         for at in np.linspace(0, pairs.first.n - 1, SEARCHED_PAIRS).astype(int):

@@ -16,10 +16,11 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Call, Draw
+from dpbench.privacy.calls import Answer, Call, Draw, Stream
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Scan
 from dpbench.privacy.queries.query import Query
 from dpbench.privacy.replay import ReplayCurator, Violation
@@ -100,14 +101,25 @@ class _TranscriptCurator(ReplayCurator):
     def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[..., Any]) -> Any:
         return self._read(call, self._checked_histogram(call.query, noise)).noisy
 
+    def _answer_procedure(self, procedure: Procedure, stream: Stream) -> Array:
+        """Return the next answer of this run, or of all, which must be one to this procedure."""
+        recorded = self._take_changed(procedure.name) if self._changed else self._take(procedure.name)
+        if not self._changed and recorded.call.arguments.get("identity") != procedure.identity:
+            raise Violation(f"The query {procedure.name!r} is not in the transcript.")
+        return np.asarray(recorded.noisy)
+
     def _read(self, call: Call, noise: Noise | None) -> Answer:
         """Return the next answer of this run, or of all, which must be one to this call."""
         if not self._changed:
             return self._next(call, noise, None)
+        return self._take_changed(call.name)
+
+    def _take_changed(self, name: str) -> Answer:
+        """Take the next answer of this run to a call of this name, whatever else is between."""
         for at, answer in enumerate(self._unread):
-            if answer.run == self._run and answer.query == call.query.name:
+            if answer.run == self._run and answer.query == name:
                 return self._unread.pop(at)
-        raise Violation(f"The query {call.query.name!r} is not in the transcript.")
+        raise Violation(f"The query {name!r} is not in the transcript.")
 
 
 class _NoRows(Sample):
@@ -161,13 +173,14 @@ def _plain(answer: Answer, runs: int) -> Answer:
     """Return an answer without the exact one, without functions and with the counts of a scan."""
     call, noisy = answer.call, answer.noisy
     arguments = {name: value for name, value in call.arguments.items() if not callable(value)}
-    query = _NamedQuery(call.query.name, call.query.identity, call.query.size)
+    query = _NamedQuery(call.name, call.query.identity, call.query.size)
     if isinstance(noisy, Scan):
         runs = 1 if answer.run is not None else runs
         if runs * call.query.size > MAX_SCANNED_NUMBERS:
             raise Violation(f"The scan of {query.name!r} is too long to be checked: take fewer bins or fewer runs.")
         noisy = Scan(_StoredBlocks(tuple(tuple(noisy.blocks(run)) for run in range(runs))))
-    return Answer(Call(call.method, query, call.geometry, call.cost, arguments), None, answer.noise, noisy, answer.run)
+    noise = answer.noise if isinstance(answer.noise, Noise) else None
+    return Answer(Call(call.method, query, call.geometry, call.cost, arguments), None, noise, noisy, answer.run)
 
 
 def _for_all(answer: Answer, run: int, runs: int) -> Answer:

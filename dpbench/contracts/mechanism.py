@@ -18,10 +18,12 @@ from dpbench.contracts.model import ModelUser, Problem
 from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Curator, Sampler
+from dpbench.privacy.calls import Sampler
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram, Scan
 from dpbench.privacy.queries.polynomial import Sensitivity, SensitivityKey
 from dpbench.privacy.queries.query import Query
@@ -160,6 +162,10 @@ class OneRunCurator:
     def sparse(self, query: Histogram, noise: Noise, threshold: int, size: int) -> BinCounts:
         """Return at most ``size`` bins, sampled by priority among those whose noisy count reaches the threshold."""
         return next(self._curator.sparse(query, noise, threshold, size))
+
+    def ask(self, procedure: Procedure) -> np.ndarray:
+        """Return a procedure's answer: a private answer that is not noise on a sum."""
+        return np.asarray(self._curator.ask(procedure)[0])
 
     def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> np.ndarray:
         """Return ``sampler(exact answer, generator)``: published noise without a proof of privacy."""

@@ -4,74 +4,30 @@ A mechanism never sees a row. Each private answer is one call, and the call itse
 cannot differ from the noise that was drawn.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, TypeVar
+from dataclasses import replace
+from typing import Self, TypeVar
 
 import numpy as np
 
 from dpbench.accounting.costs import Cost, LedgerEntry, Nothing, Pure
+from dpbench.base.core_classes import is_core_class
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import BinCounts, spell_count
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.privacy.call_numbers import CallNumbers
+from dpbench.privacy.calls import Accept, Answer, Array, Call, Draw, Sampler, Stream
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws, Geometric, Noise, plain_noise
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram, Scan, count_rows, plain_histogram
 from dpbench.privacy.queries.query import Passes, Query, exact_answer, stream_name
 from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, draw_summary, expected_survivors
 from dpbench.records.leaks import Leak
 
-Array = np.ndarray
 T = TypeVar("T")
-Accept = Callable[[int, Array], bool]
-"""Whether an answer of a run is accepted."""
-Sampler = Callable[[Array, np.random.Generator], Array]
-"""Return an answer with noise, from the exact one and a random stream."""
-Stream = tuple[str, int]
-"""The name of a query's noise streams, and the number of the call."""
-Draw = Callable[[Array, Stream], Array]
-"""Return the noisy answer, from the exact one and the stream of the call."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a curator: the method, the query, the geometry of the rows, the cost, and the other arguments by name."""
-
-    method: Literal["release", "until", "scan", "sparse", "unproven"]
-    query: Query
-    geometry: Geometry
-    cost: Cost
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def identity(self) -> str:
-        """A text that identifies the call, without its functions: an audit compares it between neighbours."""
-        options = {name: value for name, value in self.arguments.items() if not callable(value)}
-        return f"{self.method} {options} of {self.query.identity}"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a call computed and returned. Only the tape of an audited curator holds it, never a record."""
-
-    call: Call = field(repr=False)
-    exact: Any = field(repr=False)
-    """(runs, coefficients), or for a histogram one :class:`BinCounts` per run."""
-    noise: Noise | None
-    """None if the noise has no proof."""
-    noisy: Any = field(repr=False)
-    """What was returned."""
-    run: int | None = None
-    """The run, if a mechanism works on one run at a time."""
-    stream: Stream | None = None  # where one stream drew the noise of all coefficients
-
-    @property
-    def query(self) -> str:
-        """The name of the query."""
-        return self.call.query.name
 
 
 class Curator:
@@ -207,6 +163,12 @@ class Curator:
         call = Call("sparse", query, self.geometry, noise.cost, {"threshold": threshold, "size": size})
         return iter(self._answer_histogram(call, noise, draw))
 
+    def ask(self, procedure: Procedure) -> Array:
+        """Return the answer of one of dpbench's own procedures for each run: what is private but not noise on a sum."""
+        if not is_core_class(type(procedure)):
+            raise TypeError(f"A procedure sees rows, so it must be one of dpbench's own. Got {type(procedure).__name__} instead.")
+        return self._answer_procedure(procedure, (procedure.name, self._pay(procedure.ledger_entry())))
+
     def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> Array:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy, never sound."""
 
@@ -255,6 +217,14 @@ class Curator:
         noisy = read_only(draw(exact, stream))
         if self.tape is not None:
             self.tape.append(Answer(call, exact, noise, noisy, self._run, stream))
+        return noisy
+
+    def _answer_procedure(self, procedure: Procedure, stream: Stream) -> Array:
+        generators = [self._draws.generator(run, type(procedure).__name__, stream[1]) for run in range(self.runs)]
+        noisy = read_only(procedure.answer(self._sample, self._exact, generators))
+        if self.tape is not None:
+            call = Call.asking(procedure, noisy, self.geometry)
+            self.tape.append(Answer(call, self._exact(call.query), procedure, noisy, self._run))
         return noisy
 
     def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[Noise, Stream], T]) -> T:

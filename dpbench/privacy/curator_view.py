@@ -13,8 +13,10 @@ from dpbench.accounting.costs import Cost
 from dpbench.data.bins import BinCounts
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Accept, Curator, Sampler
+from dpbench.privacy.calls import Accept, Sampler
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Noise
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram, Scan
 from dpbench.privacy.queries.query import Query
 
@@ -53,6 +55,10 @@ class CuratorView:
         """Return at most ``size`` bins per run, sampled by priority among those whose noisy count reaches the threshold."""
         return cast(Iterator[BinCounts], self._call("sparse", query, noise, threshold, size))
 
+    def ask(self, procedure: Procedure) -> np.ndarray:
+        """Return a procedure's answer for each run: a private answer that is not noise on a sum."""
+        return cast(np.ndarray, self._call("ask", procedure))
+
     def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> np.ndarray:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy."""
         return cast(np.ndarray, self._call("unproven", query, sampler, claimed, reason))
@@ -74,7 +80,7 @@ class CuratorView:
         return CuratorView(self._call("for_run", run))
 
 
-CALLS = ("release", "until", "scan", "sparse", "unproven", "reveal", "leak", "without", "for_run")
+CALLS = ("release", "until", "scan", "sparse", "ask", "unproven", "reveal", "leak", "without", "for_run")
 
 
 def closed(curator: Curator) -> Curator:

@@ -154,6 +154,20 @@ class Noise:
         return np.asarray(self.scale[run if len(self.scale) > 1 else 0])
 
     @property
+    def measure(self) -> str:
+        """What the bound is called."""
+        return f"{self.law.norm} sensitivity"
+
+    def moved(self, one: Array, other: Array, run: int | None = None) -> Array:
+        """Return how far apart exact answers are, in units of what the price pays for: (…,).
+
+        Arrays are (runs, coefficients), or with ``run`` any number of answers for this run.
+        """
+        change = (one - other) / (self.scale if run is None else self.scale_of(run))
+        norm = np.abs(change).sum(axis=-1) if self.law.norm == "L1" else np.linalg.norm(change, axis=-1)
+        return np.asarray(norm / self.bound)
+
+    @property
     def sensitivity(self) -> float | None:
         """The sensitivity in the answer's own unit; None if the coefficients have different scales."""
         low, high = float(self.scale.min()), float(self.scale.max())

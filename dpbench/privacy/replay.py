@@ -13,9 +13,11 @@ import numpy as np
 
 from dpbench.accounting.costs import LedgerEntry
 from dpbench.data.samples import Sample
-from dpbench.privacy.curator import Accept, Answer, Call, Curator, Draw
+from dpbench.privacy.calls import Accept, Answer, Call, Draw, Stream
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import Query
 
@@ -59,8 +61,20 @@ class ReplayCurator(Curator):
         exact = self._exact(call.query)
         recorded = self._next(call, noise, exact)
         if noise is not None:
-            self._check_bound(call.query, noise, (exact - recorded.exact) / noise.scale)
+            self._check_bound(call, noise, noise.moved(exact, recorded.exact))
         return np.asarray(recorded.noisy)
+
+    def _answer_procedure(self, procedure: Procedure, stream: Stream) -> np.ndarray:
+        """Return the recorded answer: both tables must give it with chances as close as its price says."""
+        recorded = self._take(procedure.name)
+        if recorded.call.method != "ask":
+            raise Violation(f"The query {recorded.query!r} became {procedure.name!r}: {FLOW}")
+        noisy = np.asarray(recorded.noisy)
+        call = Call.asking(procedure, noisy, self.geometry)
+        exact = self._exact(call.query)
+        self._compare(recorded, call, procedure, exact)
+        self._check_bound(call, procedure, procedure.moved(exact, recorded.exact))
+        return noisy
 
     def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[..., Any]) -> Any:
         """Return the recorded answer. A replay cannot see whether it has the law of noisy counts: tests check that."""
@@ -69,12 +83,17 @@ class ReplayCurator(Curator):
         assert isinstance(call.query, Histogram)
         for run, counts in enumerate(recorded.exact):
             change = exact[run].minus(counts, call.query.binning)
-            self._check_bound(call.query, noise, change.counts / noise.scale_of(run))
+            self._check_bound(call, noise, noise.moved(change.counts, np.zeros(1), run))
         return recorded.noisy
 
     def _next(self, call: Call, noise: Noise | None, exact: Any) -> Answer:
         """Return the next recorded answer, which must be the one to this call with this noise."""
-        name = call.query.name
+        recorded = self._take(call.name)
+        self._compare(recorded, call, noise, exact)
+        return recorded
+
+    def _take(self, name: str) -> Answer:
+        """Take the next recorded answer of this run from the tape, for a call of this name."""
         if self._stopped and not self._unread:
             raise Stopped
         # runs may ask in another order than before, but each run in its own
@@ -82,23 +101,25 @@ class ReplayCurator(Curator):
         recorded = None if at is None else self._unread.pop(at)
         if recorded is None or recorded.run != self._run:
             raise Violation(f"On the neighbour the query {name!r} is asked once more: {FLOW}")
-        if (recorded.query, recorded.call.identity) != (name, call.identity):
-            raise Violation(f"The query {recorded.query!r} became {name!r}, or another one of that name: {FLOW}")
-        if _content(recorded.noise) != _content(noise):
-            raise Violation(f"The noise of {name!r} changed: {FLOW}")
-        if not _is_finite(recorded.noisy):
-            raise Violation(f"The answer to the query {name!r} is not a number.")
-        if self.tape is not None:
-            self.tape.append(replace(recorded, exact=exact))
         return recorded
 
-    def _check_bound(self, query: Query, noise: Noise, change: np.ndarray) -> None:
-        """Check that the change of one answer, or of one per run, in units of the scales, is within the declared bound."""
-        moved = np.abs(change).sum(axis=-1) if noise.law.norm == "L1" else np.sqrt(np.square(change).sum(axis=-1))
-        ratio = float((moved / noise.bound).max())
+    def _compare(self, recorded: Answer, call: Call, noise: Noise | Procedure | None, exact: Any) -> None:
+        """Check that a recorded answer is the one to this call, and write it on the own tape with the exact one of this table."""
+        if (recorded.query, recorded.call.identity) != (call.name, call.identity):
+            raise Violation(f"The query {recorded.query!r} became {call.name!r}, or another one of that name: {FLOW}")
+        if _content(recorded.noise) != _content(noise):
+            raise Violation(f"The noise of {call.name!r} changed: {FLOW}")
+        if not _is_finite(recorded.noisy):
+            raise Violation(f"The answer to the query {call.name!r} is not a number.")
+        if self.tape is not None:
+            self.tape.append(replace(recorded, exact=exact))
+
+    def _check_bound(self, call: Call, noise: Noise | Procedure, moved: np.ndarray) -> None:
+        """Check that no run's answer moved by more than the declared bound."""
+        ratio = float(np.max(moved))
         self.ratios.append(ratio)
         if not ratio <= 1 + ROUNDING:  # also if it is not a number
-            raise Violation(f"The query {query.name!r} moved by {ratio:.6g} times its declared {noise.law.norm} sensitivity.")
+            raise Violation(f"The query {call.name!r} moved by {ratio:.6g} times its declared {noise.measure}.")
 
 
 def _is_finite(noisy: Any) -> bool:
@@ -108,6 +129,6 @@ def _is_finite(noisy: Any) -> bool:
     return not isinstance(noisy, np.ndarray) or bool(np.isfinite(noisy).all())
 
 
-def _content(noise: Noise | None) -> Any:
+def _content(noise: Noise | Procedure | None) -> Any:
     """Return what two equal noises have in common; dataclass equality cannot compare arrays of scales."""
-    return None if noise is None else (noise.law.name, noise.bound, noise.cost, noise.scale.tolist())
+    return (noise.law.name, noise.bound, noise.cost, noise.scale.tolist()) if isinstance(noise, Noise) else None

@@ -30,7 +30,8 @@ from dpbench.base.errors import Refused
 from dpbench.base.read_only import read_only
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
-from dpbench.privacy.curator import Answer, Call, Curator
+from dpbench.privacy.calls import Answer, Call
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Gaussian, Geometric, Laplace, Law, Noise
 from dpbench.privacy.queries.query import Query, contributions
@@ -91,6 +92,9 @@ class SecureCurator(Curator):
 
     def sparse(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("a sparse histogram is drawn from a seed")
+
+    def ask(self, *_: Any, **__: Any) -> NoReturn:
+        _refuse("an answer that is not noise on a sum has no cryptographic sampler here")
 
     def unproven(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("it publishes noise without a proof")

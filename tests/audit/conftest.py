@@ -17,7 +17,7 @@ from dpbench.audit.procedure import Audit, audit
 from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.base.one_thread import one_thread
-from dpbench.privacy.curator import Answer, Call
+from dpbench.privacy.calls import Answer, Call
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
 

@@ -20,7 +20,7 @@ from dpbench.audit.neighbours import (
     search,
     worst_pairs,
 )
-from dpbench.privacy.curator import Answer, Call
+from dpbench.privacy.calls import Answer, Call
 from dpbench.privacy.noise import Laplace, Noise
 from dpbench.privacy.queries.polynomial import Loss, Polynomial
 from dpbench.privacy.queries.query import contributions

@@ -12,7 +12,8 @@ from scipy import stats
 from dpbench.base.errors import Refused
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import scale
-from dpbench.privacy.curator import Answer, Curator
+from dpbench.privacy.calls import Answer
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.queries.quadratic import Quadratic

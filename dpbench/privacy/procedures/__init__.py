@@ -1,0 +1,1 @@
+"""Private answers that are not noise on a sum, one module for each kind."""
