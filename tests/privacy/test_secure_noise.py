@@ -235,7 +235,7 @@ class Sawtooth(Laplace):
 
 REFUSED: list[tuple[str, Any]] = [
     ("cryptographic sampler", lambda c, q: c.release(q, Noise(Sawtooth(), np.ones(1), 0.1, "p"))),
-    ("with a law of its own", lambda c, q: c.ask(None)),
+    ("not noise on a sum", lambda c, q: c.ask(None)),
     ("without a proof", lambda c, q: c.unproven(q, lambda exact, generator: exact, Pure(0.1), "r")),
     ("is not private", lambda c, q: c.reveal("the fit", lambda sample: sample.moments, "r")),
     ("would leak", lambda c, q: c.leak("penalty_by_cv", "w", lambda sample: sample.moments)),
