@@ -1,9 +1,9 @@
-"""Try `dataset=table` on real public tables, and compare the results with reference numbers that were computed elsewhere.
+"""Try `dataset=table` on the tables of `dataset=open`, and compare the results with numbers that were computed elsewhere.
 
-    python scripts/real_tables.py FOLDER [TABLE ...] [--repeats 5]
+    python scripts/real_tables.py [TABLE ...] [--repeats 5]
 
-FOLDER holds `tables.yaml` (columns, public bounds, reference numbers) and the tables as Parquet files. Each is written to CSV
-and goes the way of a user's table: `data describe` drafts a bounds file, its numbers and levels are replaced by the public ones,
+`tables.json` (columns, public bounds, reference numbers) lies next to the Parquet files. Each of these is written to CSV and
+goes the way of a user's table: `data describe` drafts a bounds file, its numbers and levels are replaced by the public ones,
 the line `from_data` is deleted, and a sweep without privacy runs on it. The loaded CSV, Parquet file and DataFrame must hold the
 same numbers as the source, value by value. Then these are compared:
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from dpbench.base.random_streams import stream
 from dpbench.data.table import Table
 from dpbench.files.data_frames import store_frame
 from dpbench.registry.lookup import registry
+
+FOLDER = Path(__file__).parents[1] / "plugins" / "datasets" / "data" / "open"
 
 IN_SAMPLE_TOLERANCE = {"real": 5.1e-6, "binary": 5.1e-5}
 """Half a unit of the last decimal of the reference numbers that use all rows."""
@@ -66,11 +69,11 @@ class Line:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="the folder of tables.yaml")
     parser.add_argument("tables", nargs="*", help="the names of tables (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="number of times that a table is split into 5 folds")
-    arguments = parser.parse_intermixed_args()
-    facts = yaml.safe_load((arguments.folder / "tables.yaml").read_text(encoding="utf-8"))["tables"]
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="the folder of tables.json and the Parquet files")
+    arguments = parser.parse_args()
+    facts = json.loads((arguments.folder / "tables.json").read_text(encoding="utf-8"))["tables"]
     print_line(HEADER)
     disagreements = 0
     for name in arguments.tables or facts:
@@ -93,7 +96,7 @@ def print_line(cells: tuple[str, ...]) -> None:
 
 def compare(name: str, facts: dict[str, Any], source: Path, folder: Path, repeats: int) -> list[Line]:
     """Run one table as its owner would, and return its comparisons."""
-    parquet, csv, bounds = source / facts["file"], folder / f"{name}.csv", folder / f"{name}.yaml"
+    parquet, csv, bounds = source / f"{name}.parquet", folder / f"{name}.csv", folder / f"{name}.yaml"
     frame = pandas.read_parquet(parquet)
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("float32"), float))  # a CSV of float32 has too few digits
     frame.to_csv(csv, index=False)
@@ -125,7 +128,7 @@ def edit(bounds: Path, facts: dict[str, Any]) -> None:
 
 def load(path: str, bounds: Path) -> Table:
     """Load a table as a sweep would."""
-    table: Table = registry().get("dataset", "table").build({"path": path, "bounds": str(bounds)}).table(stream(0))
+    table: Table = registry().get("dataset", "table").build({"path": path, "bounds": str(bounds)}).select(stream(0))
     return table
 
 

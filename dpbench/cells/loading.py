@@ -53,7 +53,7 @@ class DatasetRows:
         return self._last_table.get(drawn, lambda: self._scale(drawn))
 
     def _scale(self, drawn: int) -> ScaledTable:
-        table = self.dataset.table(stream(self.seed, self.identity, "table", drawn))
+        table = self.dataset.select(stream(self.seed, self.identity, "table", drawn))
         rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)
         return ScaledTable(rows, table.leaks, table.persons, table.dropped, table.beyond_limit)
 

@@ -1,6 +1,7 @@
 """``python -m dpbench data``: List the datasets, draft a bounds file for your own table, or download a dataset."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -31,7 +32,11 @@ def command(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
 def list_datasets(as_json: bool) -> None:
     """List every dataset: rows, attributes, target, threshold, licence, citation, and whether it is synthetic."""
-    datasets = [_facts(build("dataset", {"name": name})) for name in registry().names("dataset")]
+    datasets = [
+        _facts(build("dataset", {"name": name, **options}), options)
+        for name in registry().names("dataset")
+        for options in registry().get("dataset", name).variants()
+    ]
     click.echo(json.dumps(datasets, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_text, datasets)))
 
 
@@ -96,13 +101,13 @@ def fetch(name: str, options: tuple[str, ...]) -> None:
     registry().get("dataset", name).build(values).fetch(click.echo)
 
 
-def _facts(dataset: Dataset) -> dict[str, Any]:
-    """Return what is public about a dataset with its default options; without its data, a note says how to get it."""
-    facts = {"name": dataset.name, "summary": dataset.summary(), "synthetic": dataset.synthetic, "rows": None, "attributes": []}
-    facts |= {"target": "", "threshold": None, "licence": dataset.licence, "citation": dataset.citation}
-    facts |= {"remark": dataset.remark, "note": ""}
+def _facts(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is public about a dataset with these options; without its data, a note says how to get it."""
+    facts = {"name": dataset.name, "options": options, "summary": dataset.summary(), "synthetic": dataset.synthetic}
+    facts |= {"rows": None, "attributes": [], "target": "", "threshold": None, "note": ""}
+    facts |= {"licence": dataset.licence, "citation": dataset.citation, "remark": dataset.remark}
     try:
-        table = dataset.for_target("real").table(stream(0))
+        table = dataset.for_target("real").select(stream(0))
     except Refused as refusal:
         return facts | {"note": str(refusal)}
     target = f"{table.target.name}, {table.target.low:g} to {table.target.high:g} {table.target.unit}".rstrip()
@@ -111,7 +116,8 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
 
 def _text(facts: dict[str, Any]) -> str:
     rows = f"{facts['rows']:,} rows" if facts["rows"] is not None else "not available yet"
-    lines = [f"{facts['name']}: {'SYNTHETIC, ' if facts['synthetic'] else ''}{rows}", facts["summary"]]
+    name = " ".join([facts["name"], *(f"dataset.{key}={value}" for key, value in facts["options"].items())])
+    lines = [f"{name}: {'SYNTHETIC, ' if facts['synthetic'] else ''}{rows}", *([] if facts["options"] else [facts["summary"]])]
     if facts["attributes"]:
         above = f"; binary: above {facts['threshold']:g}" if facts["threshold"] is not None else ""
         lines += [f"attributes: {', '.join(facts['attributes'])}", f"target: {facts['target']}{above}"]

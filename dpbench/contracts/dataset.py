@@ -1,7 +1,7 @@
 """The contract of a dataset, which supplies a table with public bounds."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -27,10 +27,10 @@ class Dataset(Component):
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
         ``display_name``; ``remark``; ``licence``; ``citation``. These six are properties: override them with a class variable, or
         with a property if the answer depends on an option.
-        ``subsets()``: subsets of the attributes, by number; ``options_for(attributes)``: options that give the table attributes
-        which it lacks by default; ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether
-        every repeat draws its own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to
-        download the data.
+        ``variants()``: the options of each table that it offers, for listings; ``subsets()``: subsets of the attributes, by
+        number; ``options_for(attributes)``: options that give the table attributes which it lacks by default;
+        ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether every repeat draws its
+        own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to download the data.
 
     Every dataset has the options below. Bounds are public: they are declared here or by the user. If a user asks for bounds
     that are read from the rows, the table carries a leak.
@@ -87,7 +87,7 @@ class Dataset(Component):
 
     @property
     def display_name(self) -> str:
-        """What titles, tables and records call the data: the name of the dataset, unless it stands for data of the user's."""
+        """What titles, tables and records call the data: the name of the dataset, unless an option names the table."""
         return self.name
 
     @property
@@ -99,6 +99,11 @@ class Dataset(Component):
     def citation(self) -> str:
         """The source to cite."""
         return ""
+
+    @classmethod
+    def variants(cls) -> Sequence[Mapping[str, Any]]:
+        """Return the options of each table that the dataset offers: listings show them all. By default only its default one."""
+        return ({},)
 
     @abstractmethod
     def load(self, generator: np.random.Generator) -> Table:
@@ -133,7 +138,7 @@ class Dataset(Component):
         """Download the data, for ``python -m dpbench data fetch``: a dataset must not use the network at any other time."""
         raise Refused(f"There is nothing to fetch for dataset={self.name}.")
 
-    def table(self, generator: np.random.Generator) -> Table:
+    def select(self, generator: np.random.Generator) -> Table:
         """Return the table with the rows, attributes, threshold and sensitive attributes that the options select."""
         table = self.load(generator)
         if self.attributes is not None:

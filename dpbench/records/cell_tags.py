@@ -34,6 +34,9 @@ class Provenance:
     target_unit: str = ""
     target_transform: str = ""
     rows_beyond_limit: int = 0
+    licence: str = ""
+    """The terms under which the data may be used, or an empty text."""
+    citation: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.PLUGIN_VERSION: provenance.plugin_version,
         names.SENSITIVITY: provenance.sensitivity,
         names.REMARKS: provenance.remarks or None,
+        names.LICENCE: provenance.licence or None,
+        names.CITATION: provenance.citation or None,
         names.DIGEST_KEY: provenance.digest_key or None,
         names.TARGET_UNIT: provenance.target_unit or None,
         names.TARGET_TRANSFORM: provenance.target_transform or None,

@@ -83,7 +83,7 @@ def _size(table: Table) -> dict[str, int]:
 def _table(dataset: Dataset, seed: int) -> Table:
     """Load all rows. The seed draws those of a synthetic table, as in a sweep, and no noise."""
     try:
-        return dataset.table(stream(seed, identity(dataset), "table", 0 if dataset.redrawn() else -1))
+        return dataset.select(stream(seed, identity(dataset), "table", 0 if dataset.redrawn() else -1))
     except Refused:
         raise
     except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows

@@ -170,6 +170,8 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         target_unit=target.unit if target else "",
         target_transform=target.transform.name if target and target.transform else "",
         rows_beyond_limit=0 if isinstance(table, Inapplicable) else table.beyond_limit,
+        licence=dataset.licence,
+        citation=dataset.citation,
     )
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 

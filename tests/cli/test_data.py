@@ -15,6 +15,7 @@ from dpbench.registry.lookup import registry
 
 Capture = pytest.CaptureFixture[str]
 SECRET = "Zq7Secret"
+AIRFOIL = {"table": "airfoil"}
 
 
 @pytest.fixture(autouse=True)
@@ -50,16 +51,19 @@ def refused(capsys: Capture, *arguments: str) -> str:
 def test_every_dataset_is_listed_with_what_is_public_about_it(capsys: Capture) -> None:
     code, out, _ = run(capsys, "data", "list", "--json")
     assert code == 0
-    listed: dict[str, dict[str, Any]] = {facts["name"]: facts for facts in json.loads(out)}
+    facts_of_tables = json.loads(out)
+    listed: dict[str, dict[str, Any]] = {facts["name"]: facts for facts in facts_of_tables if facts["options"] in ({}, AIRFOIL)}
     assert set(listed) == set(registry().names("dataset"))
     assert listed["wine"]["rows"] == 4_898
     assert listed["wine"]["synthetic"] is False
     assert (listed["census"]["rows"], listed["census"]["synthetic"]) == (370_000, True)
     assert listed["wine"]["target"] == "quality, 3 to 9 points"
     assert listed["acs"]["rows"] is None
+    assert (listed["open"]["rows"], listed["open"]["licence"]) == (1_503, "CC BY 4.0")
+    assert sum(facts["name"] == "open" for facts in facts_of_tables) == 33
     for name in ("table", "acs"):
         assert listed[name]["note"].endswith(".")
-    for facts in listed.values():
+    for facts in facts_of_tables:
         assert facts["licence"]
         assert facts["rows"] is None or (facts["attributes"] and facts["threshold"] is not None and facts["citation"])
 
@@ -68,6 +72,7 @@ def test_people_are_told_what_is_synthetic(capsys: Capture) -> None:
     _, out, _ = run(capsys, "data", "list")
     assert "census: SYNTHETIC, 370,000 rows" in out
     assert "wine: 4,898 rows" in out
+    assert "open dataset.table=airfoil: 1,503 rows" in out
     assert "acs: not available yet" in out
     assert "binary: above 5" in out
     assert run(capsys, "data") == (0, out, ""), "the list is also what is printed when no command is named"
@@ -102,7 +107,7 @@ def test_a_draft_runs_as_it_stands(folder: Path, capsys: Capture) -> None:
     code, out, _ = run(capsys, "data", "describe", "people.csv", "--out", "people.yaml")
     assert code == 0
     assert "python -m dpbench dataset=table dataset.path=people.csv dataset.bounds=people.yaml" in out
-    table = registry().get("dataset", "table").build({"path": "people.csv", "bounds": "people.yaml"}).table(stream(0))
+    table = registry().get("dataset", "table").build({"path": "people.csv", "bounds": "people.yaml"}).select(stream(0))
     assert table.attributes == ("age", "sex")
     assert "already exists" in refused(capsys, "data", "describe", "people.csv", "--out", "people.yaml")
 
@@ -113,7 +118,7 @@ def test_an_odd_name_or_delimiter_survives_the_draft(folder: Path, capsys: Captu
     (folder / "odd.csv").write_text('"a: b";no;y\n1;no;5\n2;yes;6\nN;no;8\n')
     assert run(capsys, "data", "describe", "odd.csv", "--delimiter", ";", "--null", "N", "--out", "odd.yaml")[0] == 0
     options = {"path": "odd.csv", "bounds": "odd.yaml", "missing": "drop"}
-    table = registry().get("dataset", "table").build(options).table(stream(0))
+    table = registry().get("dataset", "table").build(options).select(stream(0))
     assert table.attributes == ("a: b", "no")
     assert [column.name for column in table.columns] == ["a: b", "no=no", "no=yes"]
     assert table.rows == 2
@@ -138,7 +143,7 @@ def test_a_codebook_drafts_bounds_without_a_warning_and_open_ones_are_all_named(
     (folder / "cps.yaml").write_text(draft)
     assert run(capsys, "plan", *command)[0] == 0
     options = {"path": "cps_00001.xml", "bounds": "cps.yaml", "missing": "drop"}
-    table = registry().get("dataset", "table").build(options).table(stream(0))
+    table = registry().get("dataset", "table").build(options).select(stream(0))
     assert (table.rows, table.dropped, [leak.what for leak in table.leaks]) == (57, 3, ["rows_dropped"])
 
 

@@ -53,38 +53,38 @@ def test_whether_a_table_is_synthetic_may_depend_on_an_option() -> None:
 
 
 def test_a_sample_is_drawn_once_and_a_smaller_one_is_part_of_it() -> None:
-    small, large = (Numbers(sample_n=n).table(stream(5)).response for n in (10, 30))
+    small, large = (Numbers(sample_n=n).select(stream(5)).response for n in (10, 30))
     assert (len(small), len(large)) == (10, 30)
     assert set(small) < set(large)
     assert (np.diff(large) > 0).all()
-    np.testing.assert_array_equal(large, Numbers(sample_n=30).table(stream(5)).response)
-    assert set(large) != set(Numbers(sample_n=30).table(stream(6)).response)
-    np.testing.assert_array_equal(Numbers(sample_n=100).table(stream(5)).response, np.arange(100.0))
+    np.testing.assert_array_equal(large, Numbers(sample_n=30).select(stream(5)).response)
+    assert set(large) != set(Numbers(sample_n=30).select(stream(6)).response)
+    np.testing.assert_array_equal(Numbers(sample_n=100).select(stream(5)).response, np.arange(100.0))
     with pytest.raises(Refused, match="sample_n=101 needs more rows than dataset=numbers has: 100"):
-        Numbers(sample_n=101).table(stream(5))
+        Numbers(sample_n=101).select(stream(5))
 
 
 def test_a_sample_keeps_whole_rows_and_what_is_known_of_the_table() -> None:
-    table = Numbers(sample_n=20, attributes=("a",)).table(stream(0))
+    table = Numbers(sample_n=20, attributes=("a",)).select(stream(0))
     np.testing.assert_array_equal(table.features[:, 0], table.response)
     assert table.dropped == 7
 
 
 def test_attributes_go_by_name_or_by_the_dataset_s_number(make) -> None:
-    assert Numbers(attributes=2).table(stream(0)).attributes == ("a",)
+    assert Numbers(attributes=2).select(stream(0)).attributes == ("a",)
     with pytest.raises(Refused, match="must be one of 2, or a list of names"):
-        Numbers(attributes=3).table(stream(0))
+        Numbers(attributes=3).select(stream(0))
     with pytest.raises(Refused, match="must be a list of names"):
-        make("dataset", "gaussian", attributes=3).table(stream(0))
+        make("dataset", "gaussian", attributes=3).select(stream(0))
     with pytest.raises(Refused, match=r"must be a list or an int in the range \[1, inf\) or null"):
         Numbers(attributes=0)
 
 
 def test_sensitive_attributes_are_the_dataset_s_unless_they_are_said() -> None:
-    assert Numbers().table(stream(0)).sensitive == ("b",)
-    assert Numbers(sensitive=("a",)).table(stream(0)).sensitive == ("a",)
+    assert Numbers().select(stream(0)).sensitive == ("b",)
+    assert Numbers(sensitive=("a",)).select(stream(0)).sensitive == ("a",)
     with pytest.raises(Refused, match="attribute"):
-        Numbers(sensitive=("c",)).table(stream(0))
+        Numbers(sensitive=("c",)).select(stream(0))
 
 
 def test_what_only_selects_leaves_the_draws_alone() -> None:
@@ -96,7 +96,7 @@ def test_what_only_selects_leaves_the_draws_alone() -> None:
 
 def test_a_source_shows_each_model_the_target_of_its_kind(make) -> None:
     source = DatasetRows(Numbers(), make("model", "linear"), Splits(), 0)
-    assert source.dataset.table(stream(0)).target.name == "real"
+    assert source.dataset.select(stream(0)).target.name == "real"
     assert source.scaled(0).dropped == 7
 
 
@@ -118,7 +118,7 @@ def test_levels_are_declared_and_reach_the_geometry() -> None:
 def test_a_threshold_beyond_the_targets_bounds_is_refused(make) -> None:
     """Everybody would be in one class, and the error nothing."""
     with pytest.raises(Refused, match=r"'quality', in the range \[3, 9\)\. Got 100 instead"):
-        make("dataset", "wine", threshold=100).table(stream(0))
+        make("dataset", "wine", threshold=100).select(stream(0))
 
 
 def test_the_example_of_the_manual_is_a_dataset() -> None:
@@ -127,5 +127,5 @@ def test_the_example_of_the_manual_is_a_dataset() -> None:
     exec(compile(source, "the manual", "exec", dont_inherit=True), names)
     wages = names["Wages"]
     check_offer("dataset", wages)
-    table = wages.build({"spread": 2, "sample_n": 20}).table(np.random.default_rng(0))
+    table = wages.build({"spread": 2, "sample_n": 20}).select(np.random.default_rng(0))
     assert (table.rows, table.attributes, table.threshold) == (20, ("age",), 40)

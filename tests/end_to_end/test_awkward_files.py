@@ -174,7 +174,7 @@ def _removed() -> Iterator[None]:
 def loaded(make: Any) -> Callable[..., Table]:
     def load(path: str, **options: Any) -> Table:
         given = {"target": "income", "bounds": BOUNDS, "missing": "drop", **options}
-        table: Table = make("dataset", "table", path=path, **given).table(stream(0))
+        table: Table = make("dataset", "table", path=path, **given).select(stream(0))
         return table
 
     return load

@@ -16,12 +16,12 @@ from dpbench.registry.lookup import registry
 
 
 def test_attributes_are_chosen_by_name_in_the_table_s_order(make) -> None:
-    table = make("dataset", "wine", attributes=["alcohol", "ph"]).table(stream(0))
+    table = make("dataset", "wine", attributes=["alcohol", "ph"]).select(stream(0))
     assert table.attributes == ("ph", "alcohol")
-    whole = make("dataset", "wine").table(stream(0))
+    whole = make("dataset", "wine").select(stream(0))
     np.testing.assert_array_equal(table.features[:, 1], whole.features[:, -1])
     with pytest.raises(Refused, match="alcohol"):
-        make("dataset", "wine", attributes=["alcohl"]).table(stream(0))
+        make("dataset", "wine", attributes=["alcohl"]).select(stream(0))
 
 
 @pytest.mark.parametrize(("rate", "rows", "sampled"), [(1.0, 10, 10), (0.5, 11, 6), (0.25, 8, 2)])
@@ -54,6 +54,8 @@ def test_every_vendored_table_has_a_fingerprint_of_its_own(make) -> None:
         ("census", {}),
         ("census", {"variant": "heads"}),
         ("brazil", {}),
+        ("open", {}),
+        ("open", {"table": "airfoil"}),
     ]
     digests = [make("dataset", name, **options).fingerprint() for name, options in names]
     assert all(digests)

@@ -17,7 +17,7 @@ def read(make: Any) -> Callable[..., Table]:
     """Reads an extract as dataset=census, or another dataset."""
 
     def table(path: Path, name: str = "census", seed: int = 0, **options: Any) -> Table:
-        drawn: Table = make("dataset", name, extract=str(path), **options).table(stream(seed))
+        drawn: Table = make("dataset", name, extract=str(path), **options).select(stream(seed))
         return drawn
 
     return table

@@ -27,7 +27,7 @@ FETCH = ["data", "fetch", "acs", "state=vt", "year=2019"]
 
 
 def table(make: Any, **options: Any) -> Table:
-    loaded: Table = make("dataset", "acs", state="VT", year=2019, **options).table(stream(0))
+    loaded: Table = make("dataset", "acs", state="VT", year=2019, **options).select(stream(0))
     return loaded
 
 

@@ -23,7 +23,7 @@ MISSING = {"workclass": 2_799, "occupation": 2_809, "native_country": 857}
 @pytest.fixture(scope="module")
 def adult(make):
     def table(**options: Any) -> Table:
-        drawn = make("dataset", "adult", **options).table(stream(0))
+        drawn = make("dataset", "adult", **options).select(stream(0))
         assert isinstance(drawn, Table)
         return drawn
 
@@ -71,13 +71,13 @@ def test_dropped_rows_are_counted_in_the_table_and_in_the_record(adult) -> None:
 
 def test_the_target_follows_the_model_by_default(make, adult) -> None:
     dataset = make("dataset", "adult")
-    assert dataset.for_target("real").table(stream(0)).target.name == "hours_per_week"
-    binary = dataset.for_target("binary").table(stream(0))
+    assert dataset.for_target("real").select(stream(0)).target.name == "hours_per_week"
+    binary = dataset.for_target("binary").select(stream(0))
     assert (binary.target.name, binary.threshold) == ("income_over_50k", 0.5)
     assert "hours_per_week" in binary.attributes
     said = make("dataset", "adult", target="hours_per_week")
     assert said.for_target("binary") is said
-    assert (said.table(stream(0)).threshold, said.table(stream(0)).target.unit) == (40, "hours")
+    assert (said.select(stream(0)).threshold, said.select(stream(0)).target.unit) == (40, "hours")
     assert "income_over_50k" in adult().attributes
     with pytest.raises(Refused, match="income_over_50k"):
         make("dataset", "adult", target="income")

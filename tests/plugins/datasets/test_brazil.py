@@ -21,7 +21,7 @@ R2 = {5: (0.368, 0.264), 8: (0.444, 0.313), 11: (0.454, 0.320), 14: (0.465, 0.32
 
 @pytest.fixture(scope="module")
 def table(make: Callable[..., Any]) -> Table:
-    drawn = make("dataset", "brazil").table(stream(0))
+    drawn = make("dataset", "brazil").select(stream(0))
     assert isinstance(drawn, Table)
     return drawn
 

@@ -42,7 +42,7 @@ def explained(table: Table) -> float:
 
 @pytest.fixture(scope="module")
 def drawn(make: Callable[..., Any]) -> Callable[[Variant], Table]:
-    tables = {variant: make("dataset", "census", variant=variant).table(stream(0, variant)) for variant in ROWS}
+    tables = {variant: make("dataset", "census", variant=variant).select(stream(0, variant)) for variant in ROWS}
     return tables.__getitem__
 
 
@@ -118,30 +118,30 @@ def test_marital_status_is_one_attribute_in_two_columns(drawn) -> None:
 def test_the_generator_fixes_the_rows_for_any_number_of_threads(make) -> None:
     census = make("dataset", "census")
     with threadpool_limits(1):
-        first = census.table(stream(3))
+        first = census.select(stream(3))
     with threadpool_limits(2):
-        np.testing.assert_array_equal(first.features, census.table(stream(3)).features)
-    other = census.table(stream(4))
+        np.testing.assert_array_equal(first.features, census.select(stream(3)).features)
+    other = census.select(stream(4))
     assert (first.features[:, 0] != other.features[:, 0]).any()
     assert (first.columns, first.target) == (other.columns, other.target)
 
 
 def test_the_numbered_subsets_are_zhang_s_and_an_unknown_number_is_refused(make) -> None:
     five, eight, eleven, whole = (make("dataset", "census", attributes=number, sample_n=50) for number in (5, 8, 11, 14))
-    assert set(five.table(stream(0)).attributes) == {"age", "gender", "education", "family_size"}
+    assert set(five.select(stream(0)).attributes) == {"age", "gender", "education", "family_size"}
     added = {"nativity", "owns_dwelling", "automobiles"}
-    assert set(eight.table(stream(0)).attributes) == set(five.table(stream(0)).attributes) | added
-    assert {"is_single", "is_married", "children"} < set(eleven.table(stream(0)).attributes)
-    assert len(whole.table(stream(0)).attributes) == 13
+    assert set(eight.select(stream(0)).attributes) == set(five.select(stream(0)).attributes) | added
+    assert {"is_single", "is_married", "children"} < set(eleven.select(stream(0)).attributes)
+    assert len(whole.select(stream(0)).attributes) == 13
     with pytest.raises(Refused, match="one of 5, 8, 11, 14, or a list of names"):
-        make("dataset", "census", attributes=6).table(stream(0))
-    heads = make("dataset", "census", variant="heads", attributes=5, sample_n=50).table(stream(0))
+        make("dataset", "census", attributes=6).select(stream(0))
+    heads = make("dataset", "census", variant="heads", attributes=5, sample_n=50).select(stream(0))
     assert heads.attributes == ("age", "gender", "race", "education")
 
 
 def test_the_sensitive_attribute_is_marriage_if_the_table_has_it(make) -> None:
     def sensitive(**options: Any) -> tuple[str, ...]:
-        return tuple(make("dataset", "census", sample_n=50, **options).table(stream(0)).sensitive)
+        return tuple(make("dataset", "census", sample_n=50, **options).select(stream(0)).sensitive)
 
     assert sensitive() == ("is_married",)
     assert sensitive(attributes=8) == ()

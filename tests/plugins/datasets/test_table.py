@@ -35,7 +35,7 @@ def loaded(tmp_path: Path, make: Make) -> Callable[..., Table]:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         given = {"path": str(path), "target": "income", "bounds": BOUNDS, **options}
-        table: Table = make("dataset", "table", **given).table(stream(seed))
+        table: Table = make("dataset", "table", **given).select(stream(seed))
         return table
 
     return load
@@ -201,7 +201,7 @@ def test_an_extract_is_a_table_of_the_variables_in_its_codebook(suffix: str, cps
     options = {"path": str(path), "target": "INCTOT", "bounds": bounds, "missing": "drop"}
     options["attributes"] = ["AGE", "SEX", "WAGE", "STATE"]
     dataset = make("dataset", "table", **options)
-    table = dataset.table(stream(0))
+    table = dataset.select(stream(0))
     complete = [row for row in rows[2:] if row["STATE"] != 60]
     states, sexes = (np.array([[row[name] == code for code in (1, 2)] for row in complete]) for name in ("STATE", "SEX"))
     ages, wages = ([row[name] for row in complete] for name in ("AGE", "WAGE"))

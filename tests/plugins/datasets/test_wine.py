@@ -11,7 +11,7 @@ from dpbench.data.scaling import scale
 
 def test_the_table_states_its_origin_and_its_public_facts(make) -> None:
     wine = make("dataset", "wine")
-    table = wine.table(stream(0))
+    table = wine.select(stream(0))
     assert (wine.synthetic, wine.licence) == (False, "CC BY 4.0")
     assert "Cortez" in wine.citation
     assert table.threshold == 5
@@ -24,7 +24,7 @@ def test_the_table_states_its_origin_and_its_public_facts(make) -> None:
 
 def test_least_squares_meets_the_reference_error(make) -> None:
     """RMSE 0.2489 on the scaled target (the mean predictor's is 0.2950): 80/20, mean of the splits of seeds 0 to 9."""
-    rows = scale(make("dataset", "wine").table(stream(0)), "box", True, "real")
+    rows = scale(make("dataset", "wine").select(stream(0)), "box", True, "real")
     errors, constants = [], []
     for seed in range(10):
         order = np.random.default_rng(seed).permutation(rows.n)
@@ -39,7 +39,7 @@ def test_least_squares_meets_the_reference_error(make) -> None:
 @pytest.mark.parametrize(("color", "n"), [("white", 4_898), ("red", 1_599)])
 def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:
     wine = make("dataset", "wine", color=color)
-    table = wine.table(stream(0))
+    table = wine.select(stream(0))
     assert table.features.shape == (n, 11)
     low, high = np.array([(column.low, column.high) for column in table.columns]).T
     assert (table.features >= low).all()
@@ -49,7 +49,7 @@ def test_wine_is_whole_and_within_its_printed_ranges(color, n, make) -> None:
     assert set(np.unique(table.response)) <= set(range(11))
     assert not table.leaks
     assert not wine.synthetic
-    np.testing.assert_array_equal(table.features, make("dataset", "wine", color=color).table(stream(1)).features)
+    np.testing.assert_array_equal(table.features, make("dataset", "wine", color=color).select(stream(1)).features)
 
 
 def test_the_two_wines_have_different_fingerprints(make) -> None:
@@ -59,7 +59,7 @@ def test_the_two_wines_have_different_fingerprints(make) -> None:
 @pytest.mark.parametrize("color", ["white", "red"])
 def test_bounds_that_are_extremes_of_the_table_itself_say_so(make, color: str) -> None:
     dataset = make("dataset", "wine", color=color)
-    table = dataset.table(np.random.default_rng(0))
+    table = dataset.select(np.random.default_rng(0))
     ends = [(column.low, column.high) for column in table.columns]
     exact = [pair == (values.min(), values.max()) for pair, values in zip(ends, table.features.T, strict=True)]
     assert any(exact)

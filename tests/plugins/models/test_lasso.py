@@ -53,7 +53,7 @@ def test_the_exact_fit_is_scikit_learn_s(penalty, intercept, scaling, solver, dr
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_exact_fit_of_the_wines_is_scikit_learn_s(solver, make, curate) -> None:
-    rows = scale(make("dataset", "wine").table(np.random.default_rng(0)), "box", True, "real")
+    rows = scale(make("dataset", "wine").select(np.random.default_rng(0)), "box", True, "real")
     problem = make("model", "lasso", penalty=0.002, solver=solver).prepare(curate(rows))
     weights = problem.exact(WholeSample(rows)).weights[0]
     expected = oracle(rows, 0.002)

@@ -42,7 +42,7 @@ def test_the_reference_predicts_the_training_mean(block, score_mean) -> None:
 
 
 def test_rmse_in_the_target_s_unit_is_half_its_range_as_large(make, curate, score) -> None:
-    wine = make("dataset", "wine").table(np.random.default_rng(0))
+    wine = make("dataset", "wine").select(np.random.default_rng(0))
     small = replace(wine, features=wine.features[:300], response=wine.response[:300])
     rows = scale(small, "box", True, "real")
     sample = WholeSample(rows)

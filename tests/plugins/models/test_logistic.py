@@ -55,7 +55,7 @@ def test_the_exact_fit_is_scikit_learn_s(n, intercept, scaling, make, curate, bi
 
 
 def test_the_exact_fit_of_the_wines_is_scikit_learn_s(make, curate) -> None:
-    rows = scale(make("dataset", "wine").table(np.random.default_rng(0)), "box", True, "binary")
+    rows = scale(make("dataset", "wine").select(np.random.default_rng(0)), "box", True, "binary")
     fit = fitted(make, curate, rows)
     assert fit.status.tolist() == ["ok"]
     np.testing.assert_allclose(fit.weights[0], oracle(rows), rtol=1e-6, atol=1e-6)

@@ -1,0 +1,1 @@
+"""The tables and the published numbers of Lin, Slavković and Bhoomireddy 2026."""
