@@ -48,7 +48,7 @@ def _option_help(plan: SweepPlan) -> dict[str, str]:
         for key in planned.params:
             kind, dot, name = key.partition(".")
             if dot and kind in KINDS:
-                options = options_of(registry().get(kind, planned.params[kind]))
+                options = options_of(registry().get(kind, getattr(planned.cell, kind).name))  # a parameter may be a title
                 texts.setdefault(key, set()).update(option.help for option in options if option.name == name)
     return {key: helps.pop() for key, helps in texts.items() if len(helps) == 1}
 

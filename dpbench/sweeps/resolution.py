@@ -57,6 +57,8 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     names["dataset"] = components["dataset"].display_name
     privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}
     varied = {key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)}
+    for name in {name for options in components["dataset"].variants() for name in options}:
+        varied.pop(f"dataset.{name}", None)  # the name of the table is already that of the dataset
     # whichever key varied it, a rule makes a variant of the mechanism, unless it has no effect on this one
     if sensitivity and RULE_KEYS & point.axes.keys():
         varied["mechanism.sensitivity"] = sensitivity

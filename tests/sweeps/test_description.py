@@ -38,6 +38,11 @@ def test_swept_options_and_metrics_are_explained(described: Callable[..., Any]) 
     assert [name for name in described("attack=membership").metric_info if name.startswith("attack/")]
 
 
+def test_options_of_a_table_that_is_recorded_under_its_own_name_are_explained() -> None:
+    points = grid_points(["dataset=open", "dataset.table=airfoil,concrete", "dataset.scaling=box,ball"])
+    assert set(describe_sweep(plan(points), points[0].config, [], []).option_help) == {"dataset.scaling"}
+
+
 def test_a_title_names_up_to_four_components() -> None:
     few = plan(grid_points(["dataset=wine", "mechanism=fm,dpba", "epsilon=1,2"]))
     assert sweep_title(few, None) == "dpba+fm x linear x wine, 4 cells"

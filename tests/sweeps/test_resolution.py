@@ -32,6 +32,16 @@ def test_params_name_the_components_and_what_the_sweep_varies() -> None:
     assert all("mechanism.ridge" not in named for named in params if named["mechanism"] == "no_privacy")
 
 
+def test_an_option_that_names_the_table_is_the_dataset_s_name_and_no_parameter() -> None:
+    """Otherwise mechanisms on two tables would not be the same mechanism to a ranking."""
+    points = grid_points(["dataset=open", "dataset.table=airfoil,concrete", "dataset.scaling=box,ball"])
+    params = [resolve(point, ["dataset.table", "dataset.scaling"]).params for point in points]
+    assert [(named["dataset"], named["dataset.scaling"]) for named in params] == [
+        *(("airfoil", "box"), ("airfoil", "ball"), ("concrete", "box"), ("concrete", "ball")),
+    ]
+    assert not any("dataset.table" in named for named in params)
+
+
 def test_versions_say_whose_code_and_which_data_a_cell_uses() -> None:
     (point,) = grid_points(["dataset=wine"])
     versions = resolve(point, []).cell.versions
