@@ -16,7 +16,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "*", "h")
 """Shapes in matplotlib's words; all of them can be half filled."""
 
-# With these two, the mechanisms that come with dpbench have ten colours and ten marks: found by search, checked by a test.
+# With these two, no two mechanisms that come with dpbench share both: found by search, checked by a test.
 _COLOUR_SALT = "colour 55389654"
 _MARK_SALT = "mark 1172181"
 

@@ -26,6 +26,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("fp", {"bins": 3, "threshold": 2, "size": 50}),
     ("cdp_irls", {"distribution": "gaussian"}),
     ("cdp_irls", {"distribution": "laplace", "iterations": 3}),
+    *(("ssp", options) for options in ({}, {"weight": 0.5}, {"noise": "laplace"})),
     ("drop_sensitive", {"base": "fm"}),
 ]
 
@@ -45,8 +46,8 @@ def rows_for(options: dict[str, Any]) -> tuple[int, bool]:
     return (2_000, True) if options.get("until_bounded") else (8, False)
 
 
-REPLAYED = ("fm", "dpba", "dpc", "cdp_irls")
-"""Mechanisms that are replayed on every geometry below, with every seed: 200 replays, none of which may raise an alarm."""
+REPLAYED = ("fm", "dpba", "dpc", "cdp_irls", "ssp")
+"""Mechanisms that are replayed on every geometry below, with every seed: 250 replays, none of which may raise an alarm."""
 GEOMETRIES: list[tuple[int, int, Any]] = [
     *((1, 0, "box"), (2, 3, "box"), (3, 0, "box"), (5, 0, "box"), (3, 4, "box"), (6, 2, "box")),
     *((1, 0, "ball"), (2, 3, "ball"), (4, 0, "ball"), (8, 0, "ball")),

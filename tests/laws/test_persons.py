@@ -38,6 +38,8 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "cdp_irls": ("linear", {}),
     "cdp_irls robust": ("robust", {"iterations": 2}),
     "cdp_irls laplace": ("robust", {"iterations": 2, "distribution": "laplace"}),
+    "ssp": ("linear", {}),
+    "ssp laplace": ("logistic", {"noise": "laplace"}),
     "dpme": ("linear", {"cells": 100}),
     "fp": ("linear", {"bins": 3, "size": 20}),
     "drop_sensitive": ("linear", {"base": "fm"}),
@@ -60,7 +62,7 @@ def subject(mechanism: Mechanism, model: Any, shape: str, each: int = ROWS_EACH)
     ("name", "shape"),
     [
         *((name, "one column" if "until" in name else "box") for name in MECHANISMS),
-        *product(("fm", "dpba fang", "privr", "cdp_irls robust"), OTHER_SHAPES),
+        *product(("fm", "dpba fang", "privr", "cdp_irls robust", "ssp"), OTHER_SHAPES),
     ],
 )
 def test_no_change_of_a_person_moves_an_answer_by_more_than_its_bound(name, shape, make) -> None:

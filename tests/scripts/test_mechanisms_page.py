@@ -20,6 +20,7 @@ SUPPORT = {
     "drop_sensitive": MODELS,
     "truncated": ("logistic",),
     "fm": POLYNOMIAL,
+    "ssp": POLYNOMIAL,
     "dpba": POLYNOMIAL,
     "dpc": POLYNOMIAL,
     "privr": POLYNOMIAL,
