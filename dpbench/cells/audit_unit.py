@@ -6,18 +6,21 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbench.audit.neighbours import common_rows
 from dpbench.audit.result import AuditResult
 from dpbench.audit.subject import AuditSettings, AuditSubject
 from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
-from dpbench.cells.cell import Cell, Settings, digest
+from dpbench.cells.cell import NO_AUDIT, Cell, Settings, digest
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
-from dpbench.records.cell_tags import NOTHING_ASKED, Standing
+from dpbench.records.cell_tags import NO_WEIGHTS, NOTHING_ASKED, Standing
 
 MAX_SIZE_CLASS = 100_000
+MADE_UP_FITS = 5
+"""Fits on made-up rows that must not all fail before a model is released."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,26 @@ def audited(
     return replace(result, seconds=time.process_time() - start)
 
 
+def failure_on_made_up_rows(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> str:
+    """Return why n made-up rows cannot be fitted, as a sentence; an empty text if a fit gives finite weights.
+
+    A private test that fails on them is no reason: it may pass on other rows.
+    """
+    count = min(n, MAX_SIZE_CLASS)
+    with one_thread():
+        subject = AuditSubject(mechanism, model, budget_of(settings, mechanism, model, geometry, n), geometry, NO_AUDIT)
+        (curator,) = subject.curators(common_rows(geometry, count), MADE_UP_FITS, "made-up rows")
+        try:
+            fit = subject.fit(curator)
+        except Refused:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
+            return f"a fit on {count:,} made-up rows of this geometry ends with {type(error).__name__}."
+    if fit.health["not_finite"].all():
+        return f"none of its fits on {count:,} made-up rows of this geometry has finite weights."
+    return ""
+
+
 def vouched(standing: Standing, result: AuditResult | None, n: int) -> Standing:
     """Return the standing of a cell with runs of n rows after the audit that it shares; None if there was none."""
     if result is not None and result.passed is not None:
@@ -96,4 +119,6 @@ def vouched(standing: Standing, result: AuditResult | None, n: int) -> Standing:
     elif standing.guarantee == "claimed":
         why = "audit.level=none." if result is None else result.sentence
         standing = replace(standing, why=f"Not replayed: {why}")
+    if standing.guarantee == "no_weights":
+        return replace(standing, why=NO_WEIGHTS)
     return replace(standing, why=NOTHING_ASKED) if standing.guarantee == "unproven" and not standing.leaks else standing

@@ -54,7 +54,8 @@ def record_of(
     }
     name = f"utility/{primary}"
     by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
-    standing = Standing(cell.settings.noise, ledger.sound and bool(ledger.entries), total.private, tuple(ledger.leaks))
+    proven, has_weights = ledger.sound and bool(ledger.entries), bool(np.isfinite(runs["weights"]).all(axis=1).any())
+    standing = Standing(cell.settings.noise, proven, total.private, tuple(ledger.leaks), has_weights=has_weights)
     standing = vouched(standing, audit, int(runs["n_train"][0]))
     if violation := next((part.violation for part in parts if part.violation), ""):
         standing = replace(standing, audit_passed=False, why=violation, replayed_n=0)

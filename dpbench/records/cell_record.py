@@ -143,6 +143,8 @@ class CellRecord:
         word = guarantee_of(self.tags)
         if word in ("sound", "claimed", "not_private"):
             return word if word != "not_private" else "NOT PRIVATE"
+        if word == "no_weights":
+            return "NO WEIGHTS"
         leaks = ", ".join(name for name in self._leak_names if name != UNPROVEN_NOISE.what)
         return ", ".join(filter(None, [word.upper() if word != "leaks" else "", leaks and f"LEAKS {leaks}"]))
 

@@ -8,11 +8,12 @@ from dpbench.base.version import __version__
 from dpbench.records import names
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
-Guarantee = Literal["sound", "claimed", "unproven", "refuted", "leaks", "not_private"]
+Guarantee = Literal["sound", "claimed", "unproven", "refuted", "leaks", "no_weights", "not_private"]
 """What may be said about a cell's privacy, in one word. Only sound and claimed cells are ranked."""
 AUDIT_TAGS = (names.GUARANTEE, names.GUARANTEE_WHY, names.SOUND, names.REPLAYED_N)
 """The tags that an audit decides. They may change after the cell was recorded: an audit fits nothing anew."""
 NOTHING_ASKED = "The fit asked the curator nothing, so nothing is proven about it."
+NO_WEIGHTS = "No run has finite weights: there is no result that a guarantee could be about."
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Standing:
     """What the audit found, or why there was none: a sentence."""
     replayed_n: int = 0
     """The largest number of rows that were replayed, if it is less than the cell's own size class; else 0."""
+    has_weights: bool = True
+    """Whether any run has finite weights."""
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -68,6 +71,8 @@ class Standing:
             return "unproven"
         if any(leak.what != UNPROVEN_NOISE.what for leak in self.leaks):
             return "leaks"
+        if not self.has_weights:
+            return "no_weights"
         return "sound" if self.audit_passed else "claimed"
 
 

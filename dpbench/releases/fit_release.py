@@ -12,7 +12,7 @@ from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.base.version import __version__
-from dpbench.cells.audit_unit import audited
+from dpbench.cells.audit_unit import audited, failure_on_made_up_rows
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
@@ -98,6 +98,8 @@ def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows
         raise Refused(f"{mechanism.name} cannot be released, because it was not replayed: {result.reason}")
     if not result.passed:
         raise Refused(f"{mechanism.name} cannot be released, because a replay refuted its claim: {result.sentence}")
+    if failure := failure_on_made_up_rows(settings, mechanism, model, rows.geometry, rows.public_n):
+        raise Refused(f"{mechanism.name} cannot be released: {failure} No row of the table was used, and no ε is spent.")
     code = fit_digest([type(mechanism), type(model)])
     versions = {"dpbench": __version__, "numpy": version("numpy"), "code": code}
     return {"audit": "replay", "passed": True, "n": result.n, **versions}

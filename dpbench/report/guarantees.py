@@ -24,6 +24,7 @@ MEANINGS = {
         "Something else reached the result, which ε does not count: a release would cost more than the ε in brackets, and how "
         "much more is unknown."
     ),
+    "NO WEIGHTS": "No run gave finite weights, so there is no result to rank or to release, though its ε is spent.",
 }
 
 

@@ -204,6 +204,14 @@ def test_a_cell_is_as_sound_as_its_ledger_and_its_audit(cell: Cell, part: Callab
     assert (exact.tags["dpbench.guarantee"], exact.guarantee_why) == ("not_private", "")
 
 
+def test_a_cell_without_finite_weights_is_never_sound_and_says_so(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    lost = [part(cell.key, repeat, [np.nan, np.nan]) for repeat in (0, 1)]
+    found = record(cell, *lost, audit=AuditResult(True, 10))
+    assert (found.tags["dpbench.guarantee"], found.guarantee, found.ranked) == ("no_weights", "NO WEIGHTS", False)
+    assert "No run has finite weights" in found.guarantee_why
+    assert record(cell, part(cell.key, 0, [np.nan, 1.0]), lost[1], audit=AuditResult(True, 10)).sound
+
+
 def test_a_check_of_the_fit_itself_refutes_whatever_the_audit_says(cell: Cell, part: Callable[..., BlockResult]) -> None:
     parts = [part(cell.key, 0, [1, 2]), part(cell.key, 1, [1, 2], violation="A row moved it.")]
     for audit in (AuditResult(True, 10), None):

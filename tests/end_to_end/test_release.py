@@ -75,10 +75,13 @@ PEOPLE = f'''
                 return Fit.good(np.zeros((curator.runs, problem.geometry.dimension)))
             if self.how == "unproven":
                 curator.unproven(query, lambda exact, generator: exact, Pure(0.1), "because")
-            curator.release(query, noise)
-            if self.how == "raise" and curator.n[0] > 400 or self.how == "always":
+            answer = curator.release(query, noise)
+            made_up = (answer[:, 2] > 100) | (curator.n < 400)  # 500 made-up rows have a larger sum of squares
+            if self.how == "always" or self.how == "raise" and not made_up.all() or self.how == "late" and curator.n[0] > 400:
                 raise ValueError("the answer was {SECRET!r}")
-            return Fit.good(np.full((curator.runs, problem.geometry.dimension), np.nan))
+            weights = np.zeros((curator.runs, problem.geometry.dimension))
+            weights[(self.how == "nowhere") | (self.how == "diverge") & ~made_up] = np.nan
+            return Fit.good(weights)
 
     @hookimpl
     def dpbench_datasets():
@@ -297,6 +300,8 @@ def test_a_file_that_exists_is_kept_unless_it_is_a_release_and_that_is_asked_for
     ("how", "code", "words"),
     [
         ("diverge", 1, "ended as 'diverged', so there is no model to write. Its ε = 1 is spent nevertheless"),
+        ("nowhere", 2, "none of its fits on 500 made-up rows of this geometry has finite weights. No row of the table was used"),
+        ("late", 2, "a fit on 500 made-up rows of this geometry ends with ValueError. No row of the table was used"),
         ("raise", 1, "failed with ValueError. What it had released is spent: ε = 1."),
         ("unproven", 2, "without a proof"),
         ("always", 2, "was not replayed: On made-up tables the fit ends with ValueError."),

@@ -29,6 +29,8 @@ def record(standing: Standing, **changes: Any) -> CellRecord:
         (Standing("simulation", True, True, (BOUNDS_FROM_DATA,), False), "REFUTED, LEAKS bounds_from_data", False),
         (Standing("simulation", private=True, leaks=(UNPROVEN_NOISE,)), "UNPROVEN", False),
         (Standing("simulation", private=True, audit_passed=True), "UNPROVEN", False),
+        (Standing("simulation", proven=True, private=True, audit_passed=True, has_weights=False), "NO WEIGHTS", False),
+        (Standing("simulation", proven=True, private=True, audit_passed=False, has_weights=False), "REFUTED", False),
         (Standing("simulation", proven=True, private=False), "NOT PRIVATE", False),
         (Standing("simulation"), "NOT PRIVATE", False),
     ],
