@@ -1,6 +1,7 @@
 """The errors that users see, how others become refusals, and the sentences about names that are unknown or badly spelled."""
 
 import re
+import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -17,6 +18,13 @@ class Inapplicable(Refused):
 
 class Unfinished(Exception):
     """Something ran and could not be finished: one sentence, exit code 1."""
+
+
+def described(error: BaseException, text: str = "") -> str:
+    """Return what an unexpected error is, what it says (or the given text instead), and where it was raised, in one line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{last.filename.rpartition('/')[2]}:{last.lineno} in {last.name}"
+    return " ".join(f"{type(error).__name__}: {text or error} ({where})".split())
 
 
 @contextmanager

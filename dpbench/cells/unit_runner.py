@@ -2,7 +2,6 @@
 
 import statistics
 import time
-import traceback
 from collections.abc import Callable, Hashable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import numpy as np
 from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
 from dpbench.audit.fresh_noise import check_fresh_noise
 from dpbench.base.core_classes import is_core_class
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Refused, described
 from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
@@ -227,11 +226,8 @@ last_runner: OneEntryCache[UnitRunner] = OneEntryCache()
 
 def explained(error: BaseException, cell: Cell) -> str:
     """Return what failed and where. The exception's own text may quote a row: it is left out where rows are private."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{last.filename.rpartition('/')[2]}:{last.lineno} in {last.name}"
     silence = "what it says is left out, since it may quote a private row"
-    text = str(error) if isinstance(error, Refused | Violation) or _public(cell) else silence
-    return f"{type(error).__name__}: {text} ({where})"
+    return described(error, "" if isinstance(error, Refused | Violation) or _public(cell) else silence)
 
 
 def _public(cell: Cell) -> bool:

@@ -5,10 +5,10 @@ from dataclasses import fields
 
 import click
 
-from dpbench.audit.procedure import audit
+from dpbench.audit.procedure import Audit, audit
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometries
 from dpbench.audit.wording import CAVEAT, describe_audit, describe_false_alarms, describe_geometry
-from dpbench.base.errors import Inapplicable, Refused, unknown
+from dpbench.base.errors import Inapplicable, Refused, Unfinished, described, unknown
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
@@ -32,12 +32,23 @@ def command(overrides: tuple[str, ...]) -> int:
     outcomes = []
     with one_thread():
         for title, subject in _subjects(overrides):
-            outcomes.append(audit(subject))
+            outcomes.append(_outcome(subject))
             click.echo("\n  ".join([title, *describe_audit(outcomes[-1])]))
     failed = sum(not outcome.passed for outcome in outcomes)
     verdict = f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}"
     click.echo(f"{verdict} {describe_false_alarms(outcomes)}".rstrip())
     return int(failed > 0)
+
+
+def _outcome(subject: AuditSubject) -> Audit:
+    """Return the outcome of an audit; refuse what cannot be audited. The tables are made up, so an error may be quoted."""
+    try:
+        return audit(subject)
+    except (Refused, Unfinished):
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
+        name = f"{subject.mechanism.name} on {subject.model.name}"
+        raise Refused(f"{name} cannot be audited, because its fit on made-up rows failed. {described(error)}") from None
 
 
 def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:

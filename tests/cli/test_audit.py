@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,33 @@ def test_what_is_not_supported_is_said(run_audit: RunAudit) -> None:
     code, out, _ = run_audit("mechanism=fp", "audit.level=replay")
     assert code == 0
     assert "Not audited: 1 numeric column, ball" in out
+
+
+def test_a_mechanism_whose_fit_fails_is_refused_in_a_sentence_that_says_where(run_audit: RunAudit, drop_in: Any) -> None:
+    drop_in("""
+        from dataclasses import dataclass
+
+        from dpbench import Mechanism, hookimpl
+
+        @dataclass(frozen=True)
+        class Careless(Mechanism):
+            '''Fails.'''
+
+            name = "careless"
+            guarantee = "ε-DP"
+
+            def fit(self, curator, problem, budget):
+                return 1 / 0
+
+        @hookimpl
+        def dpbench_mechanisms():
+            return [Careless]
+    """)
+    code, out, err = run_audit("mechanism=careless", "audit.level=replay")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "Traceback" not in out + err
+    assert err.startswith("careless on linear cannot be audited, because its fit on made-up rows failed. ZeroDivisionError")
+    assert "dropped_in.py:14 in fit" in err
 
 
 @pytest.mark.parametrize(
