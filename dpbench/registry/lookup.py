@@ -48,6 +48,11 @@ class Registry:
         """Return the metrics that a model has if these keys of the command are true, in the order of their names."""
         return [metric for name in self.names("metric") if (metric := self.get("metric", name)).suits(model, flags)]
 
+    def mechanisms_behind(self, name: str, options: Mapping[str, Any]) -> list[type[Any]]:
+        """Return the class of a mechanism, then those of the mechanisms that its options name, whose code decides numbers too."""
+        named = [value for value in options.values() if isinstance(value, str) and value in self.names("mechanism")]
+        return [self.get("mechanism", each) for each in (name, *named)]
+
     def version_of(self, cls: type[Any]) -> str:
         """Return the distribution that a component came from, and its version."""
         for entry in self.entries:

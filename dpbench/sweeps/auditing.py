@@ -101,11 +101,9 @@ def _identity_of(cell: Cell) -> str:
 
 
 def _code_of(cell: Cell) -> str:
-    """Return the digest of the code that the cell's fit runs: a mechanism may name another one in its options."""
-    mechanisms = registry().names("mechanism")
-    named = [value for value in cell.mechanism.options.values() if isinstance(value, str) and value in mechanisms]
-    classes = [registry().get("mechanism", name) for name in [cell.mechanism.name, *named]]
-    return fit_digest([*classes, registry().get("model", cell.model.name)])
+    """Return the digest of the code that the cell's fit runs."""
+    mechanisms = registry().mechanisms_behind(cell.mechanism.name, cell.mechanism.options)
+    return fit_digest([*mechanisms, registry().get("model", cell.model.name)])
 
 
 def _read(file: Path | None) -> dict[str, AuditResult]:

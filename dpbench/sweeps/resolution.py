@@ -82,6 +82,9 @@ def _versions(components: Mapping[str, Any], settings: Settings) -> dict[str, st
     """Return what decides a cell's numbers and is not in its configuration: code and data."""
     classes = {kind: type(component) for kind, component in components.items()}
     versions = {kind: f"{registry().version_of(cls)} {source_digest(cls)}" for kind, cls in classes.items()}
+    mechanism = components["mechanism"]
+    for cls in registry().mechanisms_behind(mechanism.name, mechanism.options())[1:]:
+        versions["mechanism"] += f", {registry().version_of(cls)} {source_digest(cls)}"
     metrics = registry().metrics_of(components["model"], settings.flags)
     code = digest([f"{metric.name} {source_digest(metric.function)}" for metric in metrics])
     return {**versions, "dpbench": __version__, "data": _data_version(components["dataset"]), "metrics": code}

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.registry.lookup import registry
+from dpbench.sweeps import resolution
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.resolution import QUICK_REPEATS, ResolvedPoint, resolve
 
@@ -47,6 +49,18 @@ def test_versions_say_whose_code_and_which_data_a_cell_uses() -> None:
     versions = resolve(point, []).cell.versions
     assert set(versions) == {"mechanism", "model", "dataset", "attack", "dpbench", "data", "metrics"}
     assert all(versions.values())
+
+
+def test_the_code_of_a_mechanism_that_an_option_names_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(base: str) -> str:
+        (point,) = grid_points(["mechanism=drop_sensitive", f"mechanism.base={base}", "dataset=adult"])
+        return resolve(point, []).cell.versions["mechanism"]
+
+    before, other = version("fm"), version("dpba")
+    fm, digest = registry().get("mechanism", "fm"), resolution.source_digest
+    monkeypatch.setattr(resolution, "source_digest", lambda cls: "edited" if cls is fm else digest(cls))
+    assert version("fm") != before
+    assert version("dpba") == other != before
 
 
 def test_only_a_private_table_s_fingerprint_is_keyed(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
