@@ -75,13 +75,14 @@ def _target_lines(profiles: Mapping[str, ColumnProfile], drafts: Mapping[str, st
         usable = [name for name, draft in drafts.items() if not draft.startswith("ignore")]
         numeric = [name for name in usable if profiles[name].kind == "numbers"]
         several = [name for name in numeric if len(profiles[name].extremes) > 2]
-        named = [name for name in usable if TARGET_NAME.fullmatch(name) and (name in numeric or len(profiles[name].levels) == 2)]
-        target = next(iter([*named[-1:], *several[-1:], *numeric[-1:]]), "")
-        guess = (
-            "  # a guess by its name; --target names another"
-            if named
-            else "  # a guess: the last numeric column; --target names another"
-        )
+        two = [name for name in usable if 2 in (len(profiles[name].levels), len(profiles[name].extremes))]
+        guesses = {  # the best first
+            "by its name": [name for name in usable if TARGET_NAME.fullmatch(name) and (name in numeric or name in two)],
+            "the last column, which has two values": [name for name in usable[-1:] if name in two],
+            "the last numeric column": several or numeric,
+        }
+        how, target = next(((how, names[-1]) for how, names in guesses.items() if names), ("", ""))
+        guess = f"  # a guess: {how}; --target names another"
     if not target:
         return ["target:"]
     profile = profiles[target]

@@ -147,16 +147,21 @@ def test_the_dialect_is_recognised_and_written_down(text: str | bytes, lines: li
 @pytest.mark.parametrize(
     ("header", "columns", "line"),
     [
-        ("income,age", (lambda row: row * 5, lambda row: row % 9), "target: income  # a guess by its name"),
+        ("income,age", (lambda row: row * 5, lambda row: row % 9), "target: income  # a guess: by its name"),
         (
             "x,age,has",
             (lambda row: row * 5, lambda row: row % 9, lambda row: row % 2),
+            "target: has  # a guess: the last column, which has two values; --target names another\nthreshold: 0.5",
+        ),
+        (
+            "has,age,town",
+            (lambda row: row % 2, lambda row: row % 9, lambda row: "abc"[row % 3]),
             "target: age  # a guess: the last numeric",
         ),
         (
             "x,y",
             (lambda row: row * 5, lambda row: row % 2),
-            "target: y  # a guess by its name; --target names another\nthreshold: 0.5",
+            "target: y  # a guess: by its name; --target names another\nthreshold: 0.5",
         ),
         ("a,price", (lambda row: "a", lambda row: "b"), "target:\n"),
     ],
