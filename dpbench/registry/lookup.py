@@ -106,10 +106,8 @@ def _mark_conflicts(entries: list[Registration]) -> list[Registration]:
         if len(rivals) < 2:
             return entry
         owners = " and ".join(f"{rival.plugin.origin} (plugin {rival.plugin.name})" for rival in rivals)
-        reason = (
-            f"The {entry.kind} {entry.name!r} is offered more than once, by {owners}. "
-            "Uninstall one, or name a plugin in DPBENCH_DISABLE_PLUGINS."
-        )
+        advice = "Give one of your own another name, uninstall one, or name a plugin in DPBENCH_DISABLE_PLUGINS."
+        reason = f"The {entry.kind} {entry.name!r} is offered more than once, by {owners}. {advice}"
         return replace(entry, health="conflict", reason=reason)
 
     return list(map(marked, entries))

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.records.cell_record import CellRecord, distinguishing_params
+from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.formatting import group_by, number, plural, quantity
-from dpbench.report.guarantees import audit_sentences
+from dpbench.report.formatting import group_by, listed, number, plural, quantity
+from dpbench.report.guarantees import MAX_NAMES, audit_sentences
 from dpbench.report.labels import unit_heading, with_scale
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
@@ -46,7 +46,8 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     sentences += [summary.price.sentence] if summary.price else []
     unfinished = sorted((cell for cell in summary.cells if not cell.done), key=lambda cell: cell.state)
     for (state, reason), cells in group_by(unfinished, lambda cell: (cell.state, cell.reason)).items():
-        sentences.append(f"{state.upper()} ({plural(len(cells), 'cell')}): {reason}")
+        names = listed(map(label, cells), most=MAX_NAMES)
+        sentences.append(f"{state.upper()} ({plural(len(cells), 'cell')} of {names}): {reason}")
     for sentence in sentences:
         console.print(sentence, markup=False)
 

@@ -81,7 +81,9 @@ def execute(
         try:
             run_cells(plan, engine, write, audits)
         except KeyboardInterrupt:
-            print(f"{len(records)} of {len(plan.to_run)} cells are recorded; the same command goes on.", file=sys.stderr)
+            again = "The same command without rerun=true" if config["rerun"] else "The same command"
+            kept = f"{len(records)} of {len(plan.to_run)} cells are finished and stay recorded in {store.shown}."
+            print(f"{kept} {again} runs the others only.", file=sys.stderr)
             if parent:
                 writer.close_sweep(parent, "KILLED", f"{text}Interrupted: {len(records)} cells were recorded.")
             raise

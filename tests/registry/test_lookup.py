@@ -51,7 +51,9 @@ def test_two_components_of_one_name_are_refused_naming_both_distributions(
     install("first", one=good)
     install("second", "2.0", two=good, other=plain)
     with pytest.raises(
-        Refused, match=r"'good' is offered more than once, by first 1\.0 \(plugin one\) and second 2\.0 \(plugin two\)"
+        Refused,
+        match=r"'good' is offered more than once, by first 1\.0 \(plugin one\) and second 2\.0 \(plugin two\)\. "
+        "Give one of your own another name",
     ):
         registry().get("mechanism", "good")
     assert [entry.health for entry in registry().entries if entry.name == "good"] == ["conflict", "conflict"]

@@ -114,8 +114,8 @@ def test_what_failed_or_was_pruned_stands_below_with_its_reason_once() -> None:
         make_cell("odd", None, state="pruned", reason="odd does not fit linear: no."),
     ]
     text = printed(rows)
-    assert text.count("FAILED (2 cells): ValueError: [oops] (bad.py:3 in fit)") == 1
-    assert text.count("PRUNED (1 cell): odd does not fit linear: no.") == 1
+    assert text.count("FAILED (2 cells of bad): ValueError: [oops] (bad.py:3 in fit)") == 1
+    assert text.count("PRUNED (1 cell of odd): odd does not fit linear: no.") == 1
     assert [line[0] for line in body(text)] == ["fm"]
 
 

@@ -218,6 +218,8 @@ def test_an_interrupted_sweep_is_killed_and_its_finished_cells_stay(home: Any, m
     monkeypatch.setattr(execute, "run_cells", interrupted)
     answer = home.run(*PAIR)
     assert (answer.code, answer.err.strip().splitlines()[-1]) == (130, "Interrupted.")
+    assert "2 of 4 cells are finished and stay recorded in sqlite:" in answer.err
+    assert "The same command runs the others only." in answer.err
     (parent,) = home.runs("sweep")
     assert parent.info.status == "KILLED"
     assert "Interrupted: 2 cells were recorded." in parent.data.tags["mlflow.note.content"]
@@ -256,7 +258,7 @@ def test_a_cell_that_fails_is_recorded_and_costs_nobody_else(home: Any, broken: 
     assert answer.code == 1
     assert "Traceback" not in answer.err + answer.out
     assert answer.counted == "Cells: 3 run, 1 FAILED."
-    assert "FAILED (1 cell): ZeroDivisionError: division by zero (careless.py:" in answer.out
+    assert "FAILED (1 cell of careless): ZeroDivisionError: division by zero (careless.py:" in answer.out
     (failed,) = home.runs(status="failed")
     assert names([failed]) == [("careless", "0.8")]
     assert failed.info.status == "FAILED"

@@ -128,7 +128,7 @@ def test_a_sweep_prunes_runs_the_rest_and_says_so(drop_in: DropIn, home: Any) ->
     drop_in("shapeless", SHAPELESS)
     answer = home.run("-m", "mechanism=fm,no_privacy", "model=shapeless", *SMALL)
     assert answer.code == 0, answer.err
-    assert "PRUNED (1 cell): fm does not fit shapeless: the model provides no polynomial." in answer.out
+    assert "PRUNED (1 cell of fm): fm does not fit shapeless: the model provides no polynomial." in answer.out
     assert answer.counted == "Cells: 1 run, 1 pruned."
     assert [run.data.params["mechanism"] for run in home.runs()] == ["no_privacy"]
 

@@ -20,6 +20,10 @@ from dpbench.sweeps.override_text import quoted
 
 FILE_NAME_GROUPS = ("dataset", "tracking", "out")
 """Keys whose values may be names of files: those need no quotes, whatever characters they contain."""
+QUOTES_HINT = (
+    " Names in a list need quotes if they hold (, ), = or a quote, and the shell needs others around a space: "
+    "'key=[\"a (b)\",c d]'."
+)
 
 
 def parse(overrides: Sequence[str]) -> list[Axis]:
@@ -61,7 +65,8 @@ def _axis(text: str) -> Axis:
         return Axis(key, tuple(map(_plain, override.sweep_iterator())) if swept else (_plain(value),), text)
     except HydraException as error:
         reason = _first_line(error).partition(" expecting")[0]
-        raise Refused(f"The override {text!r} cannot be read: {reason}.") from None
+        hint = QUOTES_HINT if "[" in text or "=" not in text else ""  # the shell cuts an override at a space
+        raise Refused(f"The override {text!r} cannot be read: {reason}.{hint}") from None
 
 
 def _parsed(text: str) -> Override:

@@ -50,6 +50,9 @@ def test_a_pattern_is_resolved_by_the_group_that_it_chooses_from() -> None:
         ("epsilon=interval(0,1)", "is an interval"),
         ("epsilon='0.8", "cannot be read"),
         ("epsilon=choice(null)", "cannot be read"),
+        ("dataset.attributes=[income (USD),age]", "Names in a list need quotes"),
+        ("dataset.attributes=[hours", "the shell needs others around a space"),  # the shell cut it
+        ("worked]", "the shell needs others around a space"),
     ],
 )
 def test_what_is_no_key_with_values_is_refused_in_one_sentence(text: str, words: str) -> None:
