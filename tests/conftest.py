@@ -48,11 +48,24 @@ SLOW = (
 """Folders and files whose tests run sweeps, servers or thousands of fits: they carry the marker ``slow``."""
 
 
-def pytest_configure() -> None:
-    """Keep absl, which dp-accounting logs with, from closing pytest's capture file.
+LONG = (
+    *("guard", "browser", "sweeps/test_auditing.py", "sweeps/test_engines.py", "sweeps/test_same_bits.py"),
+    *("audit/test_false_alarms.py", "audit/test_procedure.py", "report/statistics/test_medians.py"),
+    *("tracking/test_postgresql.py", "tracking/test_ui_server.py", "end_to_end/test_commands.py", "end_to_end/test_docs.py"),
+    *("end_to_end/test_private_sentinel.py", "end_to_end/test_strangers_plugin.py"),
+)
+"""Folders and files that start engines, servers or programs again and again, or audit with statistics: ``long`` and ``slow``."""
 
-    Its handler remembers the error stream of the moment it is imported, and Hydra closes all handlers when it sets up logging.
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out long tests unless paths or markers are named, and keep absl from closing pytest's capture file.
+
+    absl, which dp-accounting logs with, has a handler that remembers the error stream of the moment it is imported, and Hydra
+    closes all handlers when it sets up logging.
     """
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.markexpr:
+        config.option.markexpr = "not long"  # workers get it from here
     if importlib.util.find_spec("absl"):
         from absl import logging
 
@@ -61,8 +74,10 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if str(item.path.relative_to(Path(__file__).parent)).startswith(SLOW):
-            item.add_marker(pytest.mark.slow)
+        path = str(item.path.relative_to(Path(__file__).parent))
+        for marker, paths in (("slow", SLOW + LONG), ("long", LONG)):
+            if path.startswith(paths):
+                item.add_marker(marker)
 
 
 @pytest.fixture(scope="session", autouse=True)
