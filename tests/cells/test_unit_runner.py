@@ -131,8 +131,8 @@ def test_shadow_fits_draw_no_table_again(monkeypatch: pytest.MonkeyPatch) -> Non
     grid = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "dataset.redraw=true", "splits=holdout", "splits.repeats=6")
     (unit,) = plan(grid_points([*grid, "attack=membership", "attack.fits=8", "attack.targets=20"])).units()
     draws = []
-    original = Dataset.table
-    monkeypatch.setattr(Dataset, "table", lambda self, generator: draws.append(self) or original(self, generator))
+    original = Dataset.select
+    monkeypatch.setattr(Dataset, "select", lambda self, generator: draws.append(self) or original(self, generator))
     unit_runner.last_runner.clear()
     (result,) = run_unit(unit)
     assert result.error == ""
