@@ -59,7 +59,7 @@ class SufficientStatistics(Mechanism):
         return "pure" if self.noise == "laplace" else "approx"
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        # y'y is in the answer, for whoever needs the variance of the residuals: query.square(answer, n)
+        # y'y is in the answer, from which the variance of the residuals follows: query.square(answer, n)
         query = SecondMoments(curator.geometry)
         noise = self._noise(query, budget)
         return minimise_floored(problem, query, curator.release(query, noise), query.floor(noise))
