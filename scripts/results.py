@@ -28,7 +28,7 @@ from pathlib import Path
 
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
-from dpbench.experiments.presets import Experiment, experiments, select
+from dpbench.experiments.presets import Experiment, experiments, papers, select
 from dpbench.report.figures.catalog import save_preset_figure
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_files import read_sweep
@@ -77,7 +77,8 @@ def main() -> int:
         return 0
     known = experiments()
     try:
-        wanted = [experiment for name in arguments.only for experiment in select(name, known)] or list(known.values())
+        wanted = [experiment for name in arguments.only for experiment in select(name, known)]
+        wanted = wanted or list((known if arguments.quick else with_figures(known)).values())
     except Refused as refusal:
         print(refusal, file=sys.stderr)
         return 2
@@ -92,6 +93,12 @@ def main() -> int:
     if failed:
         print(f"FAILED: {', '.join(failed)}", file=sys.stderr)
     return 0 if not failed and written == len(runs) and judged else 1
+
+
+def with_figures(known: Mapping[str, Experiment]) -> dict[str, Experiment]:
+    """Return the presets that are figures of papers: the leaderboard has a script of its own, except for a quick run."""
+    studies = {paper.name for paper in papers() if paper.scores_file.is_file()}
+    return {name: experiment for name, experiment in known.items() if name.partition("/")[0] not in studies}
 
 
 def in_order(wanted: Sequence[Experiment]) -> list[Experiment]:

@@ -44,7 +44,7 @@ def test_no_test_file_is_left_behind_by_a_module_that_moved() -> None:
     assert [str(path) for path in mirrored() if path.with_name(path.name.removeprefix("test_")) not in modules] == []
 
 
-FOLDERS_ACROSS_MODULES = ("laws", "end_to_end", "guard", "browser", "scripts", "plugins/papers")
+FOLDERS_ACROSS_MODULES = ("laws", "end_to_end", "guard", "browser", "scripts", "plugins/papers", "plugins/studies")
 FILES_ACROSS_MODULES = (
     *("plugins/test_datasets.py", "plugins/test_matrix.py", "plugins/test_models.py"),
     *("audit/test_false_alarms.py", "sweeps/test_bad_input.py", "sweeps/test_same_bits.py", "tracking/test_postgresql.py"),

@@ -16,6 +16,7 @@ class Paper:
     - ``choices.yaml``: sentences by short keys, for what the paper leaves open; a preset lists the keys that apply to it, as
       ``preset.choices``
     - ``claims.yaml``: what the paper asserts, each claim with the check that decides it
+    - ``scores.csv``: the scores of a leaderboard, which ``python -m dpbench leaderboard`` puts another mechanism next to
     """
 
     name: str
@@ -48,3 +49,7 @@ class Paper:
     @property
     def claims_file(self) -> Path:
         return self.folder / "claims.yaml"
+
+    @property
+    def scores_file(self) -> Path:
+        return self.folder / "scores.csv"

@@ -53,6 +53,7 @@ class Preset:
     shows: str = option("", help="what the figure shows, in a few words")
     chosen: str = option("", help="what the paper leaves open, and what is taken here")
     minutes: float = option(0.0, low=0, help="what it took, alone on two cores")
+    quick: dict[str, Any] = option({}, help="keys of the grid with fewer values, for quick=true")
     figure: FigureSpec = field(default_factory=FigureSpec)
 
     @classmethod

@@ -97,6 +97,13 @@ def execute(
         return Outcome(summary, store.shown)
 
 
+def recorded_cells(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:
+    """Return the records of the plan's cells that the store has, and those of pruned cells, running nothing."""
+    with open_store(config["tracking"]["uri"], config["tracking"]["experiment"], create=False) as store, Writer(store) as writer:
+        plan, recorded = resume(plan, writer)
+        return tuple(records_of(plan, {}, recorded))
+
+
 def run_unrecorded(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:
     """Run every cell of the plan and return the records, writing nothing."""
     records: dict[str, CellRecord] = {}
@@ -111,7 +118,7 @@ def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None
     planned_cells = {planned.cell.key: planned for planned in plan.to_run}
     results: dict[str, list[BlockResult]] = {key: [] for key in planned_cells}
     with _progress(len(planned_cells)) as advance:
-        for result in _results(engine, [*audits.units, *plan.units()], audits):
+        for result in _results(engine, _by_table(plan.units(), audits.units), audits):
             if result is not None:
                 results[result.key].append(result)
             # an audit may be the last that several cells waited for
@@ -127,6 +134,16 @@ def run_cells(plan: SweepPlan, engine: Engine, keep: Callable[[CellRecord], None
 def run_item(item: Unit | AuditUnit) -> list[BlockResult] | AuditResult:
     """Run a work unit or an audit, on a worker."""
     return run_audit(item) if isinstance(item, AuditUnit) else run_unit(item)
+
+
+def _by_table(units: Sequence[Unit], audits: Sequence[AuditUnit]) -> list[Unit | AuditUnit]:
+    """Return the audits and units table by table, so that an interrupted sweep has whole tables."""
+    first = {shared: position for position, shared in reversed(list(enumerate(unit.cells[0].shared for unit in units)))}
+    placed: list[tuple[int, Unit | AuditUnit]] = [
+        *((first.get(audit.cell.shared, -1), audit) for audit in audits),
+        *((first[unit.cells[0].shared], unit) for unit in units),
+    ]
+    return [item for _, item in sorted(placed, key=lambda place: place[0])]  # stable: a table's audits come first
 
 
 def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Mapping[str, CellRecord]) -> list[CellRecord]:

@@ -71,7 +71,7 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
     preset = _take_preset(axes, composer)
     typed = {key: axis.values for key, axis in axes.items()}
     if preset:
-        axes = {axis.key: axis for axis in composer.preset_axes(preset)} | axes
+        axes = {axis.key: axis for axis in composer.preset_axes(preset, quick=_is_quick(axes))} | axes
     chosen = {key: _chosen_names(axis, composer) for key, axis in axes.items() if key in (*KINDS, *FILE_GROUPS)}
     first = [axis.text for axis in request if axis.for_hydra] + ([f"experiment={preset}"] if preset else [])
     sections = _Sections(chosen, first, composer)
@@ -131,6 +131,11 @@ def _take_preset(axes: dict[str, Axis], composer: HydraComposer) -> str:
     if len(names) > 1:
         raise Refused("One experiment at a time. Got " + ", ".join(map(str, names)) + ".")
     return str(names[0])
+
+
+def _is_quick(axes: Mapping[str, Axis]) -> bool:
+    """Return whether the request asks for a first look."""
+    return "quick" in axes and axes["quick"].values == (True,)
 
 
 def _chosen_names(axis: Axis, composer: HydraComposer) -> list[str]:

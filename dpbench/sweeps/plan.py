@@ -123,7 +123,8 @@ class SweepPlan:
             # cells that differ only by the attack are next to each other: the runner caches the last fit
             cells = [cell for same_fit in by_fit.values() for cell in same_fit]
             repeats = cells[0].splits.repeats
-            block_size = max(1, min(repeats, BLOCK_ROWS // self.tables[shared].rows))
+            blocks = -(-repeats // max(1, BLOCK_ROWS // self.tables[shared].rows))
+            block_size = -(-repeats // blocks)  # of equal size, so that no worker waits long for the last one
             # each unit of a block would sum over its rows again: on a large table all cells stay in one unit
             step = len(cells) if block_size < repeats else UNIT_CELLS
             for start in range(0, repeats, block_size):

@@ -20,6 +20,10 @@ def test_its_presets_are_named_by_the_paper_and_their_files(tmp_path: Path) -> N
     assert paper.summary() == "Mine 2020"
 
 
+def test_the_scores_of_a_study_lie_in_its_folder(tmp_path: Path) -> None:
+    assert Paper("mine", "Mine", tmp_path).scores_file == tmp_path / "scores.csv"
+
+
 def test_an_empty_folder_is_a_paper_without_presets(tmp_path: Path) -> None:
     assert Paper("leaderboard", "A study", tmp_path).preset_files == {}
 

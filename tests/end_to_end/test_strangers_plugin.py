@@ -128,6 +128,17 @@ def test_its_module_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path
     assert recorded(home, "mechanism.shrink") == ["0.2", "0.8"]
 
 
+def test_its_row_stands_on_the_shipped_leaderboard_with_the_audits_verdict(stranger: Home) -> None:
+    result = stranger.run("leaderboard", "mechanism=stranger", "tables=concrete,airfoil", "epsilon=1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Linear regression: 2 cells on 2 tables" in result.stdout
+    (row,) = (line for line in result.stdout.splitlines() if "* stranger" in line)
+    assert "sound, pure ε" in row
+    assert "cdp_irls" in result.stdout
+    assert "made with other rows" not in result.stdout, "the same rows and splits as the shipped scores"
+    assert recorded(stranger, "mechanism") == ["stranger"] * 2
+
+
 def test_its_paper_is_listed_run_and_judged(stranger: Home) -> None:
     entry = stranger.plugins()["stranger2024"]
     assert (entry["kind"], entry["name"], entry["health"]) == ("paper", "stranger2024", "ok")

@@ -22,7 +22,8 @@ from dpbench.report.figures import style
 from dpbench.report.figures.catalog import preset_figure, save_figures
 from dpbench.report.figures.sheet import FORMATS, WIDE
 
-PRESETS = {name: one for name, one in experiments().items() if one.preset is not None}
+# a preset with a shorter grid for quick runs has more mechanisms and tables than one figure can show
+PRESETS = {name: one for name, one in experiments().items() if one.preset is not None and not one.preset.quick}
 SUFFIXES = {"median": 0.0, "mean": 0.1, "p20": -0.05, "p80": 0.05, "ci_low": 0.05, "ci_high": 0.15, "std": 0.2}
 COMPONENTS = ("mechanism", "model", "dataset")
 

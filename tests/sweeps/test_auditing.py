@@ -13,6 +13,8 @@ from dpbench.cells.audit_unit import AuditUnit
 from dpbench.registry import code_digest
 from dpbench.sweeps import execution
 from dpbench.sweeps.auditing import Audits, audit_file
+from dpbench.sweeps.hydra.composition import grid_points
+from dpbench.sweeps.plan import plan
 from dpbench.tracking.store import Store
 
 SMALL = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=2", "splits.folds=2", "engine=serial")
@@ -201,3 +203,13 @@ def test_an_audits_level_is_one_for_the_whole_sweep_and_no_key_of_a_replayed_cel
     assert home.run("-m", "audit.level=none,replay", *SMALL).refused("'audit.level'", "2 values")
     keys = {level: planned(*SMALL, f"audit.level={level}").cells[0].cell.key for level in ("none", "replay", "component")}
     assert keys["none"] == keys["replay"] != keys["component"]
+
+
+def test_work_is_done_table_by_table_with_its_audits_first() -> None:
+    """An interrupted sweep has whole tables."""
+    grid = ["dataset=gaussian", "dataset.n=60,70,80", "mechanism=fm,dpba", "splits.repeats=2", "audit.level=replay"]
+    found = plan(grid_points(grid))
+    items = execution._by_table(found.units(), Audits(found, {}).units)
+    cells = [item.cell if isinstance(item, AuditUnit) else item.cells[0] for item in items]
+    assert [cell.dataset.options["n"] for cell in cells] == [60] * 3 + [70] * 3 + [80] * 3
+    assert [isinstance(item, AuditUnit) for item in items] == [True, True, False] * 3

@@ -172,6 +172,7 @@ def preset() -> str:
         "dataset": {"n": 60, "d": 2},
         "splits": {"repeats": 2},
         "seed": 7,
+        "preset": {"title": "A figure", "quick": {"epsilon": "0.3"}},
         "hydra": {"sweeper": {"params": {"mechanism": "fm,dpba", "epsilon": "0.1,0.8"}}},
     }
     ConfigStore.instance().store(group="experiment/zhang", name="figure", package="_global_", node=node)
@@ -192,6 +193,12 @@ def test_the_command_line_overrules_a_preset(preset: str) -> None:
         ("dpba", 5, 1, 80),
         ("dpba", 5, 1, 90),
     ]
+
+
+def test_a_quick_run_of_a_preset_may_have_fewer_values_and_what_is_typed_stays(preset: str) -> None:
+    assert chosen(grid_points([preset, "quick=true"]), "mechanism", "epsilon") == [("fm", 0.3), ("dpba", 0.3)]
+    assert chosen(grid_points([preset, "quick=true", "epsilon=5"]), "mechanism", "epsilon") == [("fm", 5), ("dpba", 5)]
+    assert len(grid_points([preset, "quick=false"])) == 4
 
 
 def test_an_unknown_preset_names_the_near_ones(preset: str) -> None:

@@ -1,4 +1,4 @@
-"""The shift of paired differences with its interval, by the distribution of Wilcoxon's signed ranks.
+"""The shift of paired differences with its interval, and the test of a shift, by the distribution of Wilcoxon's signed ranks.
 
 Exact up to :data:`MAX_EXACT` differences; beyond, by the normal approximation.
 """
@@ -24,6 +24,22 @@ def shift(differences: Sequence[float], confidence: float = 0.95) -> tuple[float
     ends = (float(means[cut - 1]), float(means[-cut])) if cut else (-math.inf, math.inf)
     middle = (len(means) - 1) // 2, len(means) // 2
     return float(means[middle[0]] / 2 + means[middle[1]] / 2), *ends
+
+
+def signed_rank_p(differences: Sequence[float]) -> float:
+    """Return the exact two-sided p of Wilcoxon's signed-rank test that there is no shift.
+
+    Differences of zero are left out, as Wilcoxon did, and equal ones share their ranks.
+    """
+    values = np.asarray(differences, dtype=float)
+    values = values[values != 0]
+    if not values.size:
+        return 1.0
+    _, group, count = np.unique(np.abs(values), return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(count) - count + 1)[group]  # twice the mean rank is an integer
+    positive = int(doubled[values > 0].sum())
+    smaller = min(positive, int(doubled.sum()) - positive)
+    return min(1.0, 2 * float(_at_most(tuple(sorted(doubled.tolist())))[smaller]))
 
 
 def _pair_means(differences: Sequence[float]) -> np.ndarray:

@@ -56,10 +56,12 @@ class HydraComposer:
         names = [f"{folder}{name}" for folder in folders for name in found(f"{group}/{folder}".rstrip("/"), ObjectType.CONFIG)]
         return sorted(name for name in names if not name.startswith("_"))
 
-    def preset_axes(self, experiment: str) -> list[Axis]:
-        """Return the axes that a preset sweeps: it lists them as ``hydra.sweeper.params``."""
+    def preset_axes(self, experiment: str, quick: bool = False) -> list[Axis]:
+        """Return the axes that a preset sweeps: it lists them as ``hydra.sweeper.params``, and shorter ones as ``quick``."""
         config = self._load([f"experiment={experiment}"])
         params: Any = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create())
+        if quick and config.preset:
+            params |= OmegaConf.to_container(config.preset.get("quick") or OmegaConf.create())
         return parse([f"{key}={'null' if value is None else value}" for key, value in params.items()])
 
     def _load(self, overrides: Sequence[str]) -> DictConfig:

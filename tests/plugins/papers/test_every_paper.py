@@ -15,8 +15,8 @@ from dpbench.records.preset import Preset
 from dpbench.sweeps.grid import GridPoint
 from dpbench.sweeps.hydra.composition import grid_points
 
-PRESETS = experiments()
-PAPERS = {paper.name: paper for paper in papers()}
+PAPERS = {paper.name: paper for paper in papers() if paper.folder.parent.name == "papers"}
+PRESETS = {name: experiment for name, experiment in experiments().items() if name.partition("/")[0] in PAPERS}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from report_helpers import RNG
 from scipy import stats
 
-from dpbench.report.statistics.signed_rank import MAX_EXACT, shift
+from dpbench.report.statistics.signed_rank import MAX_EXACT, shift, signed_rank_p
 
 
 @pytest.mark.parametrize("count", [8, 30])
@@ -45,3 +46,24 @@ def test_the_interval_leaves_out_zero_where_the_test_rejects() -> None:
         differences = RNG(seed).normal(0.5, 1, 15).tolist()
         _, low, high = shift(differences)
         assert (stats.wilcoxon(differences, method="exact").pvalue <= 0.05) is not (low <= 0 <= high)
+
+
+@pytest.mark.parametrize("count", [5, 12, 25])
+def test_the_p_is_that_of_the_textbook_where_no_two_differences_are_equal(count: int) -> None:
+    values = RNG(count).normal(0.4, 1, count)
+    assert signed_rank_p(values.tolist()) == pytest.approx(stats.wilcoxon(values, method="exact").pvalue)
+
+
+def test_equal_differences_share_their_ranks_and_zeros_do_not_count() -> None:
+    """Of the 8 signs of three equal differences, two are as extreme as all of one sign."""
+    assert signed_rank_p([0.0, 1.0, 1.0, 1.0, 0.0]) == pytest.approx(2 / 8)
+    assert signed_rank_p([1.0, -1.0]) == 1
+    assert signed_rank_p([0.0, 0.0]) == 1
+
+
+def test_ties_keep_the_level() -> None:
+    """All signs of differences with ties, counted one by one."""
+    sizes = np.array([1.0, 1.0, 2.0, 3.0, 3.0, 5.0])
+    signs = np.array(list(itertools.product((-1, 1), repeat=len(sizes))))
+    ps = np.array([signed_rank_p((sign * sizes).tolist()) for sign in signs])
+    assert all((ps <= level).mean() <= level for level in (0.05, 0.1, 0.25, 0.5))

@@ -1,0 +1,1 @@
+"""A leaderboard of mechanisms over many tables: scores from records, ranks, and the pages made of them."""

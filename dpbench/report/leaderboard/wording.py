@@ -1,0 +1,114 @@
+"""What a leaderboard says in sentences: which mechanism to use, and by which rules."""
+
+from collections.abc import Mapping, Sequence
+
+from dpbench.report.formatting import listed, plural
+from dpbench.report.leaderboard.scores import ERRORS
+from dpbench.report.leaderboard.tournament import CLOSE, MIN_GAIN, Entry, Tournament
+from dpbench.report.statistics.paired import PRACTICAL_SHARE
+
+FEW_ROWS = 5_000
+MAX_NAMES = 4
+TITLES = {"linear": "Linear regression", "logistic": "Logistic regression"}
+
+
+def title(model: str) -> str:
+    """Return a model as a heading."""
+    return TITLES.get(model, model.capitalize())
+
+
+def percent(share: float) -> str:
+    """Return a share in whole percent."""
+    return f"{100 * share:.0f} %"
+
+
+def recommendation(tournaments: Mapping[str, Tournament]) -> list[str]:
+    """Return which mechanism to use: one sentence for each model, and what pure ε and few rows cost."""
+    played = {model: tournament for model, tournament in tournaments.items() if tournament.entries}
+    return [
+        *(f"{title(model)}: {_first(tournament)}" for model, tournament in played.items()),
+        f"Without a δ (pure ε): {listed(_first_pure(model, tournament) for model, tournament in played.items())}.",
+        f"Few rows cost most: {listed(_by_rows(model, tournament) for model, tournament in played.items())}.",
+    ]
+
+
+def _first(tournament: Tournament) -> str:
+    first, *others = tournament.entries
+    alike = next((group for group in tournament.alike if first.name in group), [first.name])
+    names = [f"`{entry.name}`" for entry in others if entry.name in alike]
+    tied = f"; over all tables the tests do not separate it from {listed(names, most=MAX_NAMES)}" if names else ""
+    return (
+        f"`{first.name}`, with a mean rank of {first.mean_rank:.1f} of {plural(len(tournament.names), 'mechanism')} on "
+        f"{plural(len(tournament.tables), 'table')}. It goes {_scores(first)} of the way from the mean predictor to the "
+        f"non-private fit, and is within {100 * CLOSE:g} points of the best in {percent(first.close)} of the cells{tied}."
+    )
+
+
+def _scores(entry: Entry) -> str:
+    return listed(f"{percent(score)} (ε = {epsilon:g})" for epsilon, score in entry.score_at.items())
+
+
+def _first_pure(model: str, tournament: Tournament) -> str:
+    pure = next((entry for entry in tournament.entries if entry.pure), None)
+    if pure is None:
+        return f"no mechanism for {model}"
+    return f"`{pure.name}` for {model} (mean rank {pure.mean_rank:.1f}; {_middle(tournament, pure)})"
+
+
+def _middle(tournament: Tournament, entry: Entry) -> str:
+    epsilon = min(tournament.epsilons, key=lambda value: abs(value - 1))
+    return f"{percent(entry.score_at[epsilon])} of the way at ε = {epsilon:g}"
+
+
+def _by_rows(model: str, tournament: Tournament) -> str:
+    """Return the first mechanism's mean score at ε = 1 on tables with few rows and on the others."""
+    name, epsilon = tournament.entries[0].name, min(tournament.epsilons, key=lambda value: abs(value - 1))
+    scores = [tournament.score((table, epsilon), name) for table in tournament.tables if (table, epsilon) in tournament.games]
+    halves = {
+        f"below {FEW_ROWS:,} rows": [score.value for score in scores if (score.rows or 0) < FEW_ROWS],
+        "above": [score.value for score in scores if (score.rows or 0) >= FEW_ROWS],
+    }
+    parts = [f"{percent(sum(values) / len(values))} of the way on tables {where}" for where, values in halves.items() if values]
+    return f"at ε = {epsilon:g} `{name}` goes {listed(parts)} ({model})"
+
+
+def rules(tournaments: Mapping[str, Tournament]) -> list[str]:
+    """Return how scores and ranks are made, rule by rule."""
+    runs = sorted({score.runs for tournament in tournaments.values() for score in tournament.scores if score.runs})
+    deltas = sorted({score.delta for tournament in tournaments.values() for score in tournament.scores if score.delta})
+    return [
+        "A cell is a mechanism on a table at one accounted ε"
+        + (f" (at δ = {deltas[-1]:g}; a mechanism with pure ε promises more)" if deltas else "")
+        + f", with {listed(map(str, runs))} runs on the same splits for all. Options are defaults or rules of public facts, the "
+        "same for every table; bounds are public, sensitivities the smallest that are proven, noise is simulated.",
+        "Its score is the share of the way from the mean predictor (0 %) to the non-private fit (100 %) in held-out "
+        f"{ERRORS['real'].upper()}, or for two classes in held-out {ERRORS['binary'].replace('_', ' ')}: 1 minus the median over "
+        "the runs of the share that is lost. Below 0 % it counts as 0 %: then the mean predictor is better.",
+        "A mechanism that refuses a table, or failed on it, has 0 % there: who chooses it has only the mean predictor. The "
+        "column *tables* says how many it takes. This costs the mechanism itself, and moves no two others past each other.",
+        f"Two mechanisms tie in a cell if their scores differ by less than {100 * PRACTICAL_SHARE:g} point or by less than "
+        "chance explains (95 % intervals of both medians; about one in twenty equal pairs is told apart). A rank is 1, plus 1 "
+        "for every mechanism that is better, plus ½ for every tie. A table counts once: its ranks are averaged over ε first.",
+        f"Tables on which the non-private fit saves less than {percent(MIN_GAIN)} of the mean predictor's error are shown and "
+        "not counted.",
+        "*Verdict*: `sound` means that every answer carries a proof and that a replay on made-up neighbouring tables of the same "
+        "shape could not refute it; `claimed` cells were not replayed. Anything else is not ranked.",
+        "In the diagram of mean ranks, a bar joins mechanisms that Wilcoxon's signed-rank test over the tables, with Holm's "
+        "correction for all pairs at 5 %, does not separate (Demšar 2006).",
+    ]
+
+
+def notes(tournament: Tournament) -> Sequence[str]:
+    """Return what a reader must know about this tournament."""
+    sentences = [f"Not ranked: `{name}` is {guarantee}." for name, guarantee in tournament.unranked.items()]
+    if tournament.shown_only:
+        sentences.append(f"Shown and not counted: {listed(tournament.shown_only)}.")
+    failed = {score.mechanism for score in tournament.scores if score.state == "failed"}
+    if failed:
+        sentences.append(f"Some cells failed: {listed(sorted(failed))}.")
+    seen, counted = {score.table for score in tournament.scores} - set(tournament.shown_only), set(tournament.tables)
+    if seen - counted:
+        sentences.append(f"Not complete yet, so not counted: {listed(sorted(seen - counted))}.")
+    if tournament.p is not None:
+        sentences.append(f"Friedman's test that all mechanisms are alike: p = {tournament.p:.2g}.")
+    return sentences

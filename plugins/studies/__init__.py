@@ -1,0 +1,1 @@
+"""Studies: presets and results that belong to no paper."""
