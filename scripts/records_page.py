@@ -98,7 +98,7 @@ def page() -> str:
         *("## A cell's tags\n", table(names.declared("cell_tags")), RANKED),
         *("## A cell's metrics\n", METRICS, table(names.declared("suffixes"), "suffix"), FINITE),
         *(MODELS, metric_table(model_metrics())),
-        *("The same names are also recorded with these beginnings:\n", table(beginnings())),
+        *("The same names, except `ols_se` and `share_lost`, are also recorded with these beginnings:\n", table(beginnings())),
         *(ATTACKS, *attack_tables(), "With an attack that has controls:\n", table(names.declared("control_utility"))),
         *(SINGLE, table(names.declared("cell_metrics")), PRIVATE),
         *("## A cell's artifacts\n", table(names.declared("cell_files"))),

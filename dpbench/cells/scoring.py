@@ -1,38 +1,61 @@
 """Score the runs of a block: the model's metrics on held-out rows, and two references on the same splits."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpbench.contracts.fit import Fit
-from dpbench.contracts.metric import ConstantPredictions, Metric, Predictions, evaluate
+from dpbench.contracts.metric import ConstantPredictions, FitComparison, Metric, Predictions, compare, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 
 
-def reference_columns(metrics: list[Metric], problem: Problem, block: Block, seed: int) -> dict[str, np.ndarray]:
-    """Return the columns that do not depend on the mechanism: what identifies the runs, and the scores of both references."""
+@dataclass(frozen=True)
+class References:
+    """The non-private fit and the mean predictor of each run: the same for every mechanism."""
+
+    no_privacy: Mapping[str, np.ndarray]
+    mean_predictor: Mapping[str, np.ndarray]
+    weights: np.ndarray
+    """The non-private fit's weights."""
+    standard_errors: np.ndarray
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The scores of both."""
+        by_name = {"no_privacy": self.no_privacy, "mean_predictor": self.mean_predictor}
+        return {f"reference/{who}/{name}": values for who, scores in by_name.items() for name, values in scores.items()}
+
+
+def run_columns(block: Block, seed: int) -> dict[str, np.ndarray]:
+    """Return the columns that identify the runs, and their numbers of rows."""
+    repeats, folds = np.array(block.runs).T
+    runs = {"repeat": repeats, "fold": folds, "seed": np.full(len(repeats), seed)}
+    return {**runs, "n_train": block.train.n.astype(int), "n_test": block.test.n.astype(int)}
+
+
+def references_of(metrics: list[Metric], problem: Problem, block: Block) -> References:
+    """Score both references."""
     fit = problem.exact(block.train)
     if not isinstance(fit, Fit):
         raise TypeError(f"{type(problem).__name__}.exact must return a dpbench.Fit. Got {type(fit).__name__} instead.")
-    repeats, folds = np.array(block.runs).T
-    runs = {"repeat": repeats, "fold": folds, "seed": np.full(len(repeats), seed)}
-    sizes = {"n_train": block.train.n.astype(int), "n_test": block.test.n.astype(int)}
-    exact = evaluate(metrics, Predictions(fit.weights, block.test))
-    mean = evaluate(metrics, ConstantPredictions(block.train, block.test))
-    references = (("no_privacy", exact), ("mean_predictor", mean))
-    scores = {f"reference/{who}/{name}": values for who, columns in references for name, values in columns.items()}
-    return {**runs, **sizes, **scores}
+    return References(
+        evaluate(metrics, Predictions(fit.weights, block.test)),
+        evaluate(metrics, ConstantPredictions(block.train, block.test)),
+        fit.weights,
+        problem.standard_errors(block.train, fit.weights),
+    )
 
 
-def utility_columns(metrics: list[Metric], fit: Fit, block: Block, references: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the scores of a fit, and how much each of them differs from the non-private fit's on the same run."""
+def utility_columns(metrics: list[Metric], fit: Fit, block: Block, references: References) -> dict[str, np.ndarray]:
+    """Return the scores of a fit, how much each of them differs from the non-private fit's on the same run, and comparisons."""
     finite, weights = finite_weights(fit)
-    scored = evaluate(metrics, Predictions(weights, block.test))
-    scores = {name: where_finite(finite, values) for name, values in scored.items()}
-    numbers = {name: values for name, values in scores.items() if values.ndim == 1}
-    excess = {f"excess_{name}": values - references[f"reference/no_privacy/{name}"] for name, values in numbers.items()}
-    return {f"utility/{name}": values for name, values in {**scores, **excess}.items()}
+    scores = evaluate(metrics, Predictions(weights, block.test))
+    excess = {f"excess_{name}": got - references.no_privacy[name] for name, got in scores.items() if got.ndim == 1}
+    exact = references.weights, references.standard_errors, scores, references.no_privacy, references.mean_predictor
+    compared = compare(metrics, FitComparison(block.geometry.target, weights, *exact))
+    return {f"utility/{name}": where_finite(finite, values) for name, values in {**scores, **excess, **compared}.items()}
 
 
 def finite_weights(fit: Fit) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
 from dpbench.cells.loading import rows_of
-from dpbench.cells.scoring import finite_weights, reference_columns, utility_columns, where_finite
+from dpbench.cells.scoring import References, finite_weights, references_of, run_columns, utility_columns, where_finite
 from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.fit import Fit
@@ -98,7 +98,8 @@ class UnitRunner:
             fit = fitted.fit
             utility = utility_columns(self.metrics, fit, self.block, self.references)
             columns = {
-                **self.references,
+                **run_columns(self.block, self.source.seed),
+                **self.references.columns,
                 **utility,
                 **self.attacked(cell, fitted),
                 "status": fit.status,
@@ -127,8 +128,8 @@ class UnitRunner:
         return numbers
 
     @cached_property
-    def references(self) -> dict[str, np.ndarray]:
-        return reference_columns(self.metrics, self.problem, self.block, self.source.seed)
+    def references(self) -> References:
+        return references_of(self.metrics, self.problem, self.block)
 
     def fit(self, cell: Cell) -> CellFit:
         """Fit the cell's mechanism to the block."""

@@ -1,6 +1,6 @@
 """The contract of a metric: a number per run, computed from the predictions of a fit on its test rows."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -91,6 +91,27 @@ class ConstantPredictions(Predictions):
 
 
 @dataclass(frozen=True)
+class FitComparison:
+    """The fit of each run next to the non-private fit and the mean predictor of the same run."""
+
+    target: TargetKind
+    weights: np.ndarray
+    """(runs, D)"""
+    exact: np.ndarray
+    """The non-private fit's weights."""
+    standard_errors: np.ndarray
+    """Their standard errors; NaN where the model has none."""
+    scores: Mapping[str, np.ndarray]
+    """The other metrics of the fit, by name."""
+    no_privacy: Mapping[str, np.ndarray]
+    mean_predictor: Mapping[str, np.ndarray]
+
+    def __post_init__(self) -> None:
+        for array in (self.weights, self.exact, self.standard_errors):
+            read_only(array)
+
+
+@dataclass(frozen=True)
 class Metric:
     """A metric of a model's predictions. One object declares it: what it says, and how it is computed.
 
@@ -98,8 +119,10 @@ class Metric:
     ``reference/no_privacy/<name>`` and ``reference/mean_predictor/<name>``, and the difference to the non-private fit as
     ``utility/excess_<name>``. A plugin announces it with the hook ``dpbench_metrics``.
 
-    Give one of ``compute`` (all runs at once, from sums: it costs nothing) and ``compute_run`` (one run at a time, from its
-    rows). A metric may also be a curve, at even steps from 0 to 1: an array instead of a number per run.
+    Give one of ``compute`` (all runs at once, from sums: it costs nothing), ``compute_run`` (one run at a time, from its rows)
+    and ``compare`` (all runs at once, from other metrics and the weights of the fit and of both references: such a metric has
+    no references of its own, and no difference to them). A metric may also be a curve, at even steps from 0 to 1: an array
+    instead of a number per run.
     """
 
     name: str
@@ -112,11 +135,13 @@ class Metric:
     """Return (runs,) numbers, or (runs, points) for a curve."""
     compute_run: Callable[[RunPredictions], float | np.ndarray] | None = None
     """Return one run's number, or its (points,) curve."""
+    compare: Callable[[FitComparison], np.ndarray] | None = None
+    """Return (runs,) numbers that say how the fit compares with its references."""
     compute_constant: Callable[[ConstantPredictions], np.ndarray] | None = None
     """A closed form for the mean predictor. Without it the mean predictor's rows are predicted like any others."""
     unit: str = ""
-    target: TargetKind = "real"
-    """The kind of target that it applies to."""
+    target: TargetKind | None = "real"
+    """The kind of target that it applies to; None for either."""
     every_model: bool = True
     """Whether every model of that target has it. Otherwise a model asks for it by name (``Model.metrics``)."""
     flag: str = ""
@@ -124,8 +149,8 @@ class Metric:
 
     def __post_init__(self) -> None:
         check_spelling("a metric", self.name)
-        if (self.compute is None) == (self.compute_run is None):
-            raise Refused(f"The metric {self.name} must have one of 'compute' and 'compute_run'.")
+        if sum(function is not None for function in (self.compute, self.compute_run, self.compare)) != 1:
+            raise Refused(f"The metric {self.name} must have one of 'compute', 'compute_run' and 'compare'.")
         if self.better not in ("lower", "higher", "neither"):
             raise Refused(
                 f"The key 'better' of the metric {self.name} must be lower, higher or neither. Got {self.better!r} instead."
@@ -134,12 +159,12 @@ class Metric:
     def suits(self, model: Model, flags: Collection[str] = ()) -> bool:
         """Say whether the model has this metric, if these keys of the command are true."""
         requested = not self.flag or self.flag in flags
-        return requested and model.target == self.target and (self.every_model or self.name in model.metrics)
+        return requested and self.target in (None, model.target) and (self.every_model or self.name in model.metrics)
 
     @property
     def function(self) -> Any:
         """The function that computes it: its module's code is part of a cell's key."""
-        return self.compute or self.compute_run
+        return self.compute or self.compute_run or self.compare
 
     def summary(self) -> str:
         """Return what listings show."""
@@ -171,9 +196,24 @@ def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.nd
         for compute, numbers in by_rows.values():
             numbers.append(compute(rows))
     values |= {name: np.array(numbers) for name, (_, numbers) in by_rows.items()}
+    return _checked(values, predictions.test.runs)
+
+
+def compare(metrics: list[Metric], comparison: FitComparison) -> dict[str, np.ndarray]:
+    """Return every metric that compares fits with their references, by name: (runs,)."""
+    missing = np.full(len(comparison.weights), np.nan)
+    values = {
+        metric.name: np.asarray(_tried(metric, metric.compare, comparison, missing))
+        for metric in metrics
+        if metric.compare is not None
+    }
+    return _checked(values, len(missing))
+
+
+def _checked(values: dict[str, np.ndarray], runs: int) -> dict[str, np.ndarray]:
     for name, got in values.items():
-        if got.shape[:1] != (predictions.test.runs,):
-            raise ValueError(f"The metric {name} must give one value per run, {predictions.test.runs}. Got {got.shape} instead.")
+        if got.shape[:1] != (runs,):
+            raise ValueError(f"The metric {name} must give one value per run, {runs}. Got {got.shape} instead.")
     return values
 
 

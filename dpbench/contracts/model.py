@@ -36,6 +36,8 @@ class Problem(ABC):
         ``reweighted``: ``irls_weights(residuals, kappa)``, each row's weight in iteratively reweighted least squares, from 0
         to kappa; or ``steady_weights``, if every row always has the weight 1.
 
+    ``standard_errors(sample, weights)`` lets the metric ``ols_se`` say how far private weights are from the non-private ones.
+
     Arrays have the runs as their first axis: weights are (runs, D) and ``n`` is (runs,). ``x`` is a design matrix that
     includes the column of the intercept.
     """
@@ -57,6 +59,10 @@ class Problem(ABC):
     @abstractmethod
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the predictions of one weight vector (D,) for the rows of a design matrix."""
+
+    def standard_errors(self, sample: Sample, weights: np.ndarray) -> np.ndarray:
+        """Return the standard errors of the non-private fit's weights; NaN where a model or a run has none."""
+        return np.full_like(weights, np.nan)
 
     def for_run(self, run: int) -> Self:
         """Return the problem of a single run."""

@@ -15,6 +15,8 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.polynomial import Loss
 from dpbench.privacy.queries.quadratic import Quadratic
 
+from ._information import inverse_roots
+
 
 class LeastSquares(Problem):
     """The summed squared error. Its scores need only the moments of the test rows, not the rows themselves."""
@@ -25,6 +27,17 @@ class LeastSquares(Problem):
     def exact(self, sample: Sample) -> Fit:
         moments = sample.moments
         return Fit.good(self.minimise(self.regularised(Quadratic(moments.xx, -2 * moments.xy))))
+
+    def standard_errors(self, sample: Sample, weights: np.ndarray) -> np.ndarray:
+        """Return the standard errors of least squares, also where the weights have a penalty."""
+        moments = sample.moments
+        roots = inverse_roots(moments.xx)
+        regular = np.isfinite(roots).all(axis=1)
+        information = np.where(regular[:, None, None], moments.xx, np.eye(roots.shape[1]))
+        fitted = np.einsum("ri,ri->r", moments.xy, np.linalg.solve(information, moments.xy[..., None])[..., 0])
+        spare = moments.n - roots.shape[1]
+        variance = np.maximum(moments.yy - fitted, 0.0) / np.where(regular & (spare > 0), spare, np.nan)
+        return np.asarray(np.sqrt(variance)[:, None] * roots)
 
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.asarray(x @ weights)

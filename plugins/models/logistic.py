@@ -18,6 +18,7 @@ from dpbench.privacy.queries.polynomial import Loss
 
 from ..metrics.classification import log_loss
 from ._cached_fit import cached_fit
+from ._information import inverse_roots
 
 MAX_NEWTON_STEPS = 50
 """A run is called diverged after this many steps. A fit takes 5 to 10; detecting that none exists takes about 20."""
@@ -51,6 +52,11 @@ class Likelihood(Problem):
             weights.append(maximum)
             status.append(OK if converged else DIVERGED)
         return Fit(np.stack(weights), np.array(status))
+
+    def standard_errors(self, sample: Sample, weights: np.ndarray) -> np.ndarray:
+        """Return those of maximum likelihood, from the Fisher information at these weights: a pass over the rows of each run."""
+        rows = (sample.rows(run) for run in range(sample.runs))
+        return inverse_roots(np.stack([_Expansion(run.x, run.y, None, w).hessian for run, w in zip(rows, weights, strict=True)]))
 
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return P[y = 1] of each row."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpbench.cells.loading import DatasetRows
-from dpbench.cells.scoring import finite_weights, reference_columns, utility_columns, where_finite
+from dpbench.cells.scoring import finite_weights, references_of, run_columns, utility_columns, where_finite
 from dpbench.contracts.fit import Fit
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
@@ -32,34 +32,42 @@ def prepared(make: Callable[..., Any]) -> tuple[Any, Any, Any]:
 
 def test_the_non_private_fit_exceeds_itself_by_nothing(prepared: tuple[Any, Any, Any]) -> None:
     metrics, problem, block = prepared
-    references = reference_columns(metrics, problem, block, 7)
+    references = references_of(metrics, problem, block)
     utility = utility_columns(metrics, problem.exact(block.train), block, references)
-    np.testing.assert_array_equal(utility["utility/rmse"], references["reference/no_privacy/rmse"])
-    np.testing.assert_array_equal(utility["utility/excess_rmse"], 0)
+    np.testing.assert_array_equal(utility["utility/rmse"], references.columns["reference/no_privacy/rmse"])
+    for name in ("excess_rmse", "ols_se", "share_lost"):
+        np.testing.assert_array_equal(utility[f"utility/{name}"], 0)
 
 
-def test_references_name_every_run(prepared: tuple[Any, Any, Any]) -> None:
+def test_a_metric_that_compares_has_no_references_of_its_own(prepared: tuple[Any, Any, Any]) -> None:
     metrics, problem, block = prepared
-    references = reference_columns(metrics, problem, block, 7)
-    assert references["repeat"].tolist() == [0, 0, 1, 1]
-    assert references["fold"].tolist() == [0, 1, 0, 1]
-    assert references["seed"].tolist() == [7] * 4
-    np.testing.assert_array_equal(references["n_train"] + references["n_test"], 4898)
+    references = references_of(metrics, problem, block)
+    utility = utility_columns(metrics, problem.exact(block.train), block, references)
+    assert not [name for name in references.columns if "share_lost" in name]
+    assert [name for name in utility if "share_lost" in name] == ["utility/share_lost"]
+
+
+def test_every_run_is_named(prepared: tuple[Any, Any, Any]) -> None:
+    columns = run_columns(prepared[2], 7)
+    assert columns["repeat"].tolist() == [0, 0, 1, 1]
+    assert columns["fold"].tolist() == [0, 1, 0, 1]
+    assert columns["seed"].tolist() == [7] * 4
+    np.testing.assert_array_equal(columns["n_train"] + columns["n_test"], 4898)
 
 
 def test_the_mean_predictor_of_a_linear_model_is_beaten_by_its_fit(prepared: tuple[Any, Any, Any]) -> None:
-    references = reference_columns(*prepared, 0)
-    assert (references["reference/no_privacy/rmse"] < references["reference/mean_predictor/rmse"]).all()
+    references = references_of(*prepared)
+    assert (references.no_privacy["rmse"] < references.mean_predictor["rmse"]).all()
 
 
 def test_a_run_without_finite_weights_has_no_score_and_leaves_the_others_alone(prepared: tuple[Any, Any, Any]) -> None:
     metrics, problem, block = prepared
-    references = reference_columns(metrics, problem, block, 0)
+    references = references_of(metrics, problem, block)
     fit = problem.exact(block.train)
     weights = fit.weights.copy()
     weights[2, 0] = np.inf
     utility = utility_columns(metrics, Fit.good(weights), block, references)
-    for name in ("utility/rmse", "utility/excess_rmse"):
+    for name in ("utility/rmse", "utility/excess_rmse", "utility/ols_se", "utility/share_lost"):
         np.testing.assert_array_equal(np.isnan(utility[name]), [False, False, True, False])
 
 
@@ -67,7 +75,7 @@ def test_a_model_whose_exact_fit_is_no_fit_is_named(prepared: tuple[Any, Any], m
     metrics, problem, block = prepared
     monkeypatch.setattr(type(problem), "exact", lambda self, sample: None)
     with pytest.raises(TypeError, match=r"exact must return a dpbench\.Fit\. Got NoneType instead\."):
-        reference_columns(metrics, problem, block, 0)
+        references_of(metrics, problem, block)
 
 
 def test_runs_that_are_not_finite_are_masked_in_numbers_and_in_curves() -> None:

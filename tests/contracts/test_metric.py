@@ -41,8 +41,9 @@ def drop_in(drop_in: Callable[[str], None], tmp_path: Path) -> Callable[[str], N
     ("changes", "message"),
     [
         ({"name": "Max Error"}, "name of a metric must be small letters"),
-        ({"compute": None}, "must have one of 'compute' and 'compute_run'"),
-        ({"compute_run": lambda rows: 0.0}, "must have one of 'compute' and 'compute_run'"),
+        ({"compute": None}, "must have one of 'compute', 'compute_run' and 'compare'"),
+        ({"compute_run": lambda rows: 0.0}, "must have one of 'compute', 'compute_run' and 'compare'"),
+        ({"compare": lambda comparison: np.zeros(1)}, "must have one of 'compute', 'compute_run' and 'compare'"),
         ({"better": "smaller"}, "must be lower, higher or neither"),
     ],
 )
@@ -64,6 +65,26 @@ def test_a_stranger_s_metric_is_recorded_like_any_other(drop_in) -> None:
         assert np.isfinite(frame[f"{name}_median"]).all(), name
     private, exact = frame.set_index("mechanism")["utility/max_error_median"][["fm", "no_privacy"]]
     assert private != exact == frame["reference/no_privacy/max_error_median"][0]
+
+
+def test_a_stranger_s_metric_may_compare_a_fit_with_its_references(drop_in) -> None:
+    drop_in(
+        """
+        from dpbench import Metric, hookimpl
+
+
+        def ratio(comparison):
+            return comparison.scores["mse"] / comparison.no_privacy["mse"]
+
+
+        @hookimpl
+        def dpbench_metrics():
+            return [Metric("ratio", "ratio", "A ratio of errors.", "lower", compare=ratio)]
+        """
+    )
+    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False).set_index("mechanism")
+    assert frame["utility/ratio_median"]["no_privacy"] == 1 < frame["utility/ratio_median"]["fm"]
+    assert not [name for name in frame if "ratio" in name and not name.startswith("utility/ratio_")]
 
 
 def test_its_code_is_part_of_a_cell_s_key(drop_in) -> None:
