@@ -50,6 +50,13 @@ def gdp_of_pure(epsilon: float) -> float:
     return float(-2 * ndtri(1 / (1 + math.exp(epsilon)))) if epsilon < 700 else math.inf
 
 
+def pure_of_gdp(mu: float) -> float:
+    """Return the largest ε such that every ε-DP answer is μ-GDP: the inverse of :func:`gdp_of_pure`."""
+    from scipy.special import log_ndtr
+
+    return float(log_ndtr(mu / 2) - log_ndtr(-mu / 2))
+
+
 def epsilon_of_zcdp(rho: float, delta: float) -> float:
     """Return the smallest ε that Rényi orders prove for ρ-zCDP.
 

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +22,12 @@ MIN_TAIL_BINS = 512
 """The trailing axes of a dense pass have at least this many bins together: the width of its matrix products."""
 STEP_BINS = 2**18
 """A dense pass holds about this many bins in memory at a time."""
+
+
+class Partition(Protocol):
+    """What gives every row an index by public facts alone, and is equal to others that do it alike."""
+
+    def locate(self, rows: Rows) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from dpbench.base.read_only import read_only
-from dpbench.data.bins import Binning
+from dpbench.data.bins import Partition
 from dpbench.data.moments import Moments, gram
 from dpbench.data.samples import Sample, Summand, sum_contributions
 from dpbench.data.scaling import Rows
@@ -31,7 +31,7 @@ class Block:
         self.labels = cache(lambda repeat: read_only(self.labels_of(repeat)))
         self._sums: dict[tuple[int, Summand], np.ndarray] = {}
         self._half_ranges: dict[int, float] = {}
-        self._bins: tuple[Binning, Rows, np.ndarray] | None = None
+        self._bins: tuple[Partition, Rows, np.ndarray] | None = None
         self.geometry = self.rows(self.repeats[0]).geometry
         self.train: Sample = _BlockSample(self, training=True)
         self.test: Sample = _BlockSample(self, training=False)
@@ -90,11 +90,11 @@ class Block:
             self._sums[key] = read_only(np.array(sums))
         return self._sums[key]
 
-    def bins(self, binning: Binning, repeat: int) -> np.ndarray:
+    def bins(self, partition: Partition, repeat: int) -> np.ndarray:
         """Return the bin of every row of a repeat; the last result is cached."""
         rows = self.rows(repeat)
-        if self._bins is None or self._bins[0] != binning or self._bins[1] is not rows:
-            self._bins = binning, rows, read_only(binning.locate(rows))
+        if self._bins is None or self._bins[0] != partition or self._bins[1] is not rows:
+            self._bins = partition, rows, read_only(partition.locate(rows))
         return self._bins[2]
 
 
@@ -127,9 +127,9 @@ class _BlockSample(Sample):
         per_person = self.geometry.rows_per_person
         return self._block.rows(repeat).take(index, per_person and int(self.n[run]) // per_person)
 
-    def bins(self, binning: Binning, run: int) -> np.ndarray:
+    def bins(self, partition: Partition, run: int) -> np.ndarray:
         repeat, index = self._row_index(run)
-        return np.asarray(self._block.bins(binning, repeat)[index])
+        return np.asarray(self._block.bins(partition, repeat)[index])
 
     def _row_index(self, run: int) -> tuple[int, np.ndarray]:
         """Return a run's repeat and the positions of its rows in the repeat's table."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from dpbench.base.read_only import read_only
-from dpbench.data.bins import Binning
+from dpbench.data.bins import Partition
 from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments, gram
 from dpbench.data.scaling import Rows
@@ -54,9 +54,9 @@ class Sample(ABC):
         """Sum the query's contributions over the rows of each run: (runs, size)."""
         return read_only(np.stack([sum_contributions(query, self.rows(run), run) for run in range(self.runs)]))
 
-    def bins(self, binning: Binning, run: int) -> np.ndarray:
+    def bins(self, partition: Partition, run: int) -> np.ndarray:
         """Return the bin of each of a run's rows: (rows, integers per index)."""
-        return binning.locate(self.rows(run))
+        return partition.locate(self.rows(run))
 
     def __deepcopy__(self, memo: object) -> "Sample":
         return self  # rows never change, and tables may be large
@@ -135,8 +135,8 @@ class _OneRun(_View):
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._runs.start)
 
-    def bins(self, binning: Binning, run: int) -> np.ndarray:
-        return self._sample.bins(binning, self._runs.start)
+    def bins(self, partition: Partition, run: int) -> np.ndarray:
+        return self._sample.bins(partition, self._runs.start)
 
 
 class _Narrow(_View):

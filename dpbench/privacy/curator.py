@@ -224,7 +224,7 @@ class Curator:
         noisy = read_only(procedure.answer(self._sample, self._exact, generators))
         if self.tape is not None:
             call = Call.asking(procedure, noisy, self.geometry)
-            self.tape.append(Answer(call, self._exact(call.query), procedure, noisy, self._run))
+            self.tape.append(Answer(call, self._exact(call.query), procedure.given(noisy), noisy, self._run))
         return noisy
 
     def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[[Noise, Stream], T]) -> T:

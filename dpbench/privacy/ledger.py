@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
 
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
@@ -41,7 +42,13 @@ class Budget:
 
     def spent(self, costs: Sequence[Cost]) -> float:
         """Return the total of the costs in the budget's own currency; infinite if they cannot be counted in it."""
-        return TOTALS[self.currency]([cost for cost in costs if not isinstance(cost, Nothing)], self.delta)
+        return _spent(self.currency, self.delta, tuple(cost for cost in costs if not isinstance(cost, Nothing)))
+
+
+@lru_cache(maxsize=4096)
+def _spent(currency: Currency, delta: float, costs: tuple[Cost, ...]) -> float:
+    """Return a total. Runs that ask one by one pay the same costs again and again, and each total is a root."""
+    return TOTALS[currency](costs, delta)
 
 
 class Ledger:

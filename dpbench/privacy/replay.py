@@ -73,7 +73,7 @@ class ReplayCurator(Curator):
         call = Call.asking(procedure, noisy, self.geometry)
         exact = self._exact(call.query)
         self._compare(recorded, call, procedure, exact)
-        self._check_bound(call, procedure, procedure.moved(exact, recorded.exact))
+        self._check_bound(call, procedure, procedure.given(noisy).moved(exact, recorded.exact))
         return noisy
 
     def _answer_histogram(self, call: Call, noise: Noise, draw: Callable[..., Any]) -> Any:

@@ -221,7 +221,11 @@ def test_what_is_no_query_or_gives_no_numbers_is_refused(curate, zeros) -> None:
             return np.full((rows.n, 1), np.nan) if self.name == "nan" else np.ones(rows.n)
 
     noise = laplace(1.0, 0.1, "p")
-    for query, message in ((Neither(), "MomentQuery or a RowQuery"), (Odd("odd"), "the shape"), (Odd("nan"), "finite")):
+    for query, message in (
+        (Neither(), "a RowQuery or a CellQuery"),
+        (Odd("odd"), "the shape"),
+        (Odd("nan"), "finite"),
+    ):
         with pytest.raises((TypeError, ValueError), match=message):
             curate(zeros).release(query, noise)
     with pytest.raises(ValueError, match="can be printed"):

@@ -42,6 +42,10 @@ class Procedure(ABC):
     def answer(self, sample: Sample, exact: Exact, generators: Sequence[np.random.Generator]) -> Array:
         """Return one private answer for each run of a sample, each drawn from its own generator: (runs, size)."""
 
+    def given(self, answer: Array) -> "Procedure":
+        """Return the procedure that is asked how far its query moved, where that also depends on the answer."""
+        return self
+
     @abstractmethod
     def judged_by(self, answer: Array) -> Query:
         """Return the query whose answers on two tables decide how likely this answer is on either of them."""

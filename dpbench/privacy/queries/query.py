@@ -1,6 +1,6 @@
 """Queries: the sums over rows that a mechanism asks the Curator for, without access to the rows.
 
-There are two kinds, and both say only what a single row adds. The sums are formed here, so no query can return a total that it
+There are three kinds, and all say only what a single row adds. The sums are formed here, so no query can return a total that it
 computed itself: a sensitivity is a statement about one row, and would not hold for such a total.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.read_only import read_only
+from dpbench.data.bins import Partition
 from dpbench.data.samples import Sample, row_contributions
 from dpbench.data.scaling import Rows
 
@@ -19,7 +20,7 @@ Array = np.ndarray
 
 
 class Query(ABC):
-    """A sum over rows of a vector-valued contribution: a :class:`MomentQuery` or a :class:`RowQuery`.
+    """A sum over rows of a vector-valued contribution: a :class:`MomentQuery`, a :class:`RowQuery` or a :class:`CellQuery`.
 
     ``name`` appears in the ledger, and numbers the calls. The noise stream is named by the class and this name, so that two
     mechanisms that ask the same query get the same standard noise.
@@ -112,6 +113,36 @@ class RowQuery(Query):
         """Return what each row adds: (rows, size)."""
 
 
+class CellQuery(Query):
+    """A sum in which each row adds to the coefficients of one cell alone: an answer costs one pass, however many the cells.
+
+    Required
+        ``name``; ``cells``; ``columns``: one for each coefficient of a cell; ``partition``: its ``locate(rows)`` gives every row
+        an index; ``cell_of(index, run)``: the cells of rows with these indices; ``values(rows)``: what each row adds to its cell,
+        (rows, columns).
+    """
+
+    partition: Partition
+    columns: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The number of cells."""
+
+    @property
+    def size(self) -> int:
+        return self.cells * len(self.columns)
+
+    @abstractmethod
+    def cell_of(self, index: Array, run: int) -> Array:
+        """Return the number of each row's cell: (rows,)."""
+
+    @abstractmethod
+    def values(self, rows: Rows) -> Array:
+        """Return what each row adds to the coefficients of its cell: (rows, columns)."""
+
+
 class Passes:
     """The last pass over weighted rows, which queries with one source share."""
 
@@ -131,11 +162,13 @@ def exact_answer(query: Query, sample: Sample, passes: Passes | None = None) -> 
     """Return the exact answer for each run: (runs, size). This is the only place where sums are formed."""
     if isinstance(query, RowQuery):
         answer = sample.sums(query)
+    elif isinstance(query, CellQuery):
+        answer = np.stack([_cell_sums(query, sample, run) for run in range(sample.runs)])
     elif isinstance(query, MomentQuery):
         gram = (passes or Passes()).gram(query, sample) if query.weighted else sample.moments.gram
         answer = _combined(query.layers, gram.shape[:1], lambda layer: gram[:, layer.first, layer.second])
     else:
-        raise TypeError(f"A query must be a MomentQuery or a RowQuery. Got {type(query).__name__} instead.")
+        raise TypeError(f"A query must be a MomentQuery, a RowQuery or a CellQuery. Got {type(query).__name__} instead.")
     if not np.isfinite(answer).all():
         raise ValueError(f"The contributions to the query {query.name!r} must be finite numbers.")
     return read_only(answer)
@@ -145,8 +178,12 @@ def contributions(query: Query, rows: Rows, run: int) -> Array:
     """Return what each row adds to the exact answer: (rows, size)."""
     if isinstance(query, RowQuery):
         return row_contributions(query, rows, run)
+    if isinstance(query, CellQuery):
+        parts = np.zeros((rows.n, query.cells, len(query.columns)))
+        parts[np.arange(rows.n), query.cell_of(query.partition.locate(rows), run)] = query.values(rows)
+        return parts.reshape(rows.n, query.size)
     if not isinstance(query, MomentQuery):
-        raise TypeError(f"A query must be a MomentQuery or a RowQuery. Got {type(query).__name__} instead.")
+        raise TypeError(f"A query must be a MomentQuery, a RowQuery or a CellQuery. Got {type(query).__name__} instead.")
     parts = _combined(query.layers, (rows.n,), lambda layer: rows.z[:, layer.first] * rows.z[:, layer.second])
     return _row_weights(query, rows, run)[:, None] * parts if query.weighted else parts
 
@@ -178,6 +215,13 @@ def _weighted_gram(query: MomentQuery, rows: Rows, run: int) -> Array:
     for chunk in rows.chunks():
         total += chunk.z.T @ (chunk.z * _row_weights(query, chunk, run)[:, None])
     return total
+
+
+def _cell_sums(query: CellQuery, sample: Sample, run: int) -> Array:
+    """Return the sums of one run's rows in each cell, cell by cell: (size,)."""
+    cell, values = query.cell_of(sample.bins(query.partition, run), run), query.values(sample.rows(run))
+    sums = [np.bincount(cell, weights=column, minlength=query.cells) for column in values.T]
+    return np.stack(sums, axis=1).ravel()
 
 
 def _row_weights(query: MomentQuery, rows: Rows, run: int) -> Array:
