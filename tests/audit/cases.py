@@ -27,6 +27,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("cdp_irls", {"distribution": "gaussian"}),
     ("cdp_irls", {"distribution": "laplace", "iterations": 3}),
     *(("ssp", options) for options in ({}, {"weight": 0.5}, {"noise": "laplace"})),
+    ("best", {}),
     ("drop_sensitive", {"base": "fm"}),
 ]
 

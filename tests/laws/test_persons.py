@@ -40,6 +40,8 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "cdp_irls laplace": ("robust", {"iterations": 2, "distribution": "laplace"}),
     "ssp": ("linear", {}),
     "ssp laplace": ("logistic", {"noise": "laplace"}),
+    "best": ("linear", {}),
+    "best logistic": ("logistic", {}),
     "dpme": ("linear", {"cells": 100}),
     "fp": ("linear", {"bins": 3, "size": 20}),
     "drop_sensitive": ("linear", {"base": "fm"}),

@@ -21,6 +21,7 @@ SUPPORT = {
     "truncated": ("logistic",),
     "fm": POLYNOMIAL,
     "ssp": POLYNOMIAL,
+    "best": POLYNOMIAL,
     "dpba": POLYNOMIAL,
     "dpc": POLYNOMIAL,
     "privr": POLYNOMIAL,

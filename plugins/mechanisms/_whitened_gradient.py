@@ -1,0 +1,121 @@
+"""The summed gradient of a loss in whitened coordinates, each row's part clipped, with what the next step needs to know.
+
+A run's state is a whitening matrix A, weights w and a limit Γ, all public or private answers. A row with design x adds the
+vector A'x r, shortened to length Γ where it is longer; r is minus the slope of its loss along x'w, in units of the largest
+curvature of the loss, so that r = y - x'w for squared errors. It also adds 1 to the one bin that its length ‖A'x r‖ is in, and,
+where the loss is not quadratic, its share of the largest curvature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpbench.data.scaling import Rows
+from dpbench.privacy.noise import Gaussian, Noise
+from dpbench.privacy.queries.query import RowQuery
+
+Array = np.ndarray
+
+BINS = 24
+"""The bins of lengths. Each is √2 times as wide as the next, the first holds all longer rows, the last all shorter ones."""
+
+
+@dataclass(eq=False)
+class WhitenedGradient(RowQuery):
+    """The clipped gradient (D numbers, none without limits), the bins' counts, and the sum of the rows' curvatures."""
+
+    problem: Any
+    """A problem with a polynomial loss, ``gradient`` and ``curvature``."""
+    whitening: Array
+    """(runs, D, D): a row x has the coordinates A'x."""
+    weights: Array
+    """(runs, D), in the units of the design."""
+    limits: Array | None = None
+    """Γ of each run: (runs,). None asks for the counts and curvatures alone."""
+    proof = "a row adds a vector of length Γ at most, 1 to one bin and a share of at most 1 (dpbench, docs/sensitivities.md)"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return "row_lengths" if self.limits is None else "whitened_gradient"
+
+    @cached_property
+    def longest(self) -> Array:
+        """The upper edge of the first bin, which also holds all longer rows: (runs,)."""
+        geometry, loss = self.problem.geometry, self.problem.loss
+        row = np.sqrt(np.square(self.whitening).sum(axis=1).max(axis=1) * geometry.squared_norm)
+        return np.asarray(row * loss.largest_slope(geometry) / (2 * loss.curvature))
+
+    @cached_property
+    def state(self) -> Array:  # type: ignore[override]
+        """Everything that contributions depend on besides the row: (runs, numbers)."""
+        runs = len(self.weights)
+        limits = np.zeros(runs) if self.limits is None else self.limits
+        return np.concatenate([self.whitening.reshape(runs, -1), self.weights, limits[:, None]], axis=1)
+
+    @property
+    def identity(self) -> str:
+        state = hashlib.blake2b(np.ascontiguousarray(self.state).tobytes(), digest_size=8).hexdigest()
+        return f"{super().identity}, at the state {state}"
+
+    @property
+    def vector(self) -> int:
+        """How many numbers the gradient has."""
+        return 0 if self.limits is None else self.weights.shape[1]
+
+    @property
+    def counted(self) -> int:
+        """How many sums besides the gradient have a price: the counts and, where the loss is not quadratic, the curvatures."""
+        return 1 + (not self.problem.loss.exact)
+
+    @property
+    def size(self) -> int:
+        return self.vector + BINS + self.counted - 1
+
+    def contribution(self, rows: Rows, run: int) -> Array:
+        x, y, weights = rows.x, rows.y, self.weights[run]
+        unit = 2 * self.problem.loss.curvature
+        white = x @ self.whitening[run]
+        residual = -self.problem.gradient(x, y, weights) / unit
+        length = np.sqrt(np.square(white).sum(axis=1)) * np.abs(residual)
+        out = np.zeros((rows.n, self.size))
+        with np.errstate(divide="ignore"):
+            steps = 2 * np.log2(self.longest[run] / length)
+        out[np.arange(rows.n), self.vector + np.clip(np.floor(steps), 0, BINS - 1).astype(int)] = 1.0
+        if self.limits is not None:
+            shorter = np.minimum(1.0, self.limits[run] / np.maximum(length, np.finfo(float).tiny))
+            out[:, : self.vector] = white * (residual * shorter)[:, None]
+        if not self.problem.loss.exact:
+            out[:, -1] = np.clip(self.problem.curvature(x, y, weights) / unit, 0.0, 1.0)
+        return out
+
+    def noise(self, counts_mu: float, gradient_mu: float | None = None) -> Noise:
+        """Return normal noise for which the counts, the curvatures and the gradient each cost their own μ.
+
+        Two clipped vectors differ by at most 2Γ, two rows' bins by √2, two shares of curvature by 1, and a person's rows change
+        one after the other.
+        """
+        scales, costs = [np.full((len(self.weights), BINS), math.sqrt(2) / counts_mu)], [counts_mu] * self.counted
+        if self.counted > 1:
+            scales.append(np.full((len(self.weights), 1), 1 / counts_mu))
+        if self.limits is not None and gradient_mu is not None:
+            scales.insert(0, np.repeat(2 * self.limits[:, None] / gradient_mu, self.vector, axis=1))
+            costs.append(gradient_mu)
+        scale = self.problem.geometry.replaced_rows * np.concatenate(scales, axis=1)
+        return Noise(Gaussian(), scale, math.hypot(*costs), self.proof)
+
+    def answer(self, released: Array) -> tuple[Array, Array, Array]:
+        """Return the gradients (runs, D or 0), the number of rows in each bin (runs, BINS), the sums of curvatures (runs,)."""
+        curvature = released[:, -1] if self.counted > 1 else self.problem.n
+        return released[:, : self.vector], released[:, self.vector : self.vector + BINS], curvature
+
+    def limits_for(self, counts: Array, clipped: Array) -> Array:
+        """Return the smallest edge of a bin above which fewer than ``clipped`` rows were counted: (runs,)."""
+        enough = np.cumsum(counts, axis=1)[:, :-1] >= clipped[:, None]
+        at = np.where(enough.any(axis=1), enough.argmax(axis=1), BINS - 2)
+        return np.asarray(self.longest * 2.0 ** (-at / 2))
