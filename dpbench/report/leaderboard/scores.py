@@ -87,15 +87,15 @@ def score_of(cell: CellRecord) -> Score:
         return Score(*facts, cell.state, reason=cell.reason)
     runs = cell.detail.runs
     error = next(name for name in ERRORS.values() if f"utility/{name}" in runs)
-    lost = shares_lost(*(runs[f"{who}/{error}"] for who in ("utility", "reference/no_privacy", "reference/mean_predictor")))
-    distances = np.asarray(runs.get("utility/ols_se", np.empty(0)), dtype=float)
+    lost = counted(runs["utility/share_lost"], runs[f"utility/{error}"])
+    distances = counted(runs["utility/ols_se"], runs[f"utility/{error}"])
     score = Score(
         *(*facts, "run", cell.guarantee),
         delta=cell.metrics.get("privacy/delta"),
         epsilon_accounted=cell.metrics.get("privacy/epsilon_accounted"),
         rows=int(runs["n_train"][0] + runs["n_test"][0]),
         columns=sum(name.startswith("weight/") for name in runs) or None,
-        runs=len(lost),
+        runs=len(runs["repeat"]),
         error_no_privacy=cell.metric(f"reference/no_privacy/{error}"),
         error_mean_predictor=cell.metric(f"reference/mean_predictor/{error}"),
         fit_seconds=cell.metrics.get("time/fit_seconds"),
@@ -106,19 +106,19 @@ def score_of(cell: CellRecord) -> Score:
     score = replace(score, share_lost=median, share_lost_low=low, share_lost_high=high, share_lost_p20=p20, share_lost_p80=p80)
     if not np.isfinite(distances).any():
         return score
-    p20, median, p80 = (quantile(np.where(np.isfinite(distances), distances, np.inf), share) for share in (0.2, 0.5, 0.8))
+    p20, median, p80 = (quantile(distances, share) for share in (0.2, 0.5, 0.8))
     return replace(score, ols_se=median, ols_se_p20=p20, ols_se_p80=p80)
 
 
-def shares_lost(error: np.ndarray, no_privacy: np.ndarray, mean_predictor: np.ndarray) -> np.ndarray:
-    """Return the share of the way from the non-private fit to the mean predictor that each run loses.
+def counted(values: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Return a metric of the runs, of those that count.
 
-    A run without a finite error has lost everything there is: it counts as infinite, or leaving it out would be a reward. Its
-    way is the median one, so that a single split on which even the non-private fit learns nothing cannot decide a cell.
+    A run without a finite error has lost everything there is: it counts as infinite, or leaving it out would be a reward. A run
+    whose reference gives the metric no meaning is left out: its non-private fit is no better than the mean predictor.
     """
-    distance = float(np.median(mean_predictor - no_privacy))
-    lost = (error - no_privacy) / distance if distance > 0 else np.full(len(error), np.inf)
-    return np.where(np.isfinite(error), lost, np.inf)
+    known = np.where(np.isfinite(error), values, np.inf)
+    known = known[~np.isnan(known)]
+    return known if known.size else np.full(1, np.inf)
 
 
 def quantile(values: np.ndarray, share: float) -> float:

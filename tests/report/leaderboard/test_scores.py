@@ -15,11 +15,11 @@ from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.leaderboard.scores import (
     Score,
+    counted,
     median_interval,
     quantile,
     read_scores,
     score_of,
-    shares_lost,
     way,
     write_scores,
 )
@@ -32,7 +32,8 @@ def cell_of(mse: Any, **more: Any) -> CellRecord:
     medians = {f"{name}_median": float(values[0]) for name, values in references.items()}
     folds = {"repeat": np.arange(len(mse)), "fold": np.zeros(len(mse), dtype=int)}
     sizes = {"n_train": np.full(len(mse), 80), "n_test": np.full(len(mse), 20)}
-    runs = {**folds, **sizes, "utility/mse": mse, **references, "weight/x1": mse, **more.pop("runs", {})}
+    utility = {"utility/mse": mse, "utility/share_lost": (mse - 1) / 2, "utility/ols_se": np.full(len(mse), np.nan)}
+    runs = {**folds, **sizes, **utility, "weight/x1": mse, **more.pop("runs", {})}
     return make_cell(runs=runs, metrics=medians, **more)
 
 
@@ -57,10 +58,11 @@ def test_a_run_without_a_finite_error_is_the_worst_and_is_not_left_out() -> None
     assert score_of(cell_of([1.0] * 6 + [math.inf] * 4)).value == 1
 
 
-def test_one_split_on_which_nothing_can_be_learned_decides_nothing() -> None:
-    error, no_privacy, mean = np.full(9, 2.0), np.ones(9), np.array([3.0] * 8 + [1.0])
-    assert np.allclose(shares_lost(error, no_privacy, mean), 0.5)
-    assert np.isinf(shares_lost(error, mean, mean)).all()
+def test_a_split_on_which_nothing_can_be_learned_is_left_out() -> None:
+    shares = np.array([0.5, math.nan, 0.5])
+    assert counted(shares, np.ones(3)).tolist() == [0.5, 0.5]
+    assert counted(shares, np.array([1, 1, math.nan])).tolist() == [0.5, math.inf]
+    assert counted(np.full(2, math.nan), np.ones(2)).tolist() == [math.inf]
 
 
 def test_a_pruned_cell_has_a_reason_and_no_way() -> None:
@@ -69,8 +71,8 @@ def test_a_pruned_cell_has_a_reason_and_no_way() -> None:
 
 
 def test_coefficients_are_measured_where_the_metric_is_recorded() -> None:
-    errors = np.array([1.0, 2.0, 3.0, 4.0, math.nan])
-    score = score_of(cell_of([1.0] * 5, runs={"utility/ols_se": errors}))
+    errors = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    score = score_of(cell_of([1.0] * 4 + [math.nan], runs={"utility/ols_se": errors}))
     assert (score.ols_se_p20, score.ols_se, score.ols_se_p80) == (1, 3, 4)
     assert score_of(cell_of([1.0] * 5)).ols_se is None
 
