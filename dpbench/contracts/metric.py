@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,10 @@ class FitComparison:
     mean_predictor: Mapping[str, np.ndarray]
 
     def __post_init__(self) -> None:
-        for array in (self.weights, self.exact, self.standard_errors):
+        for name in ("scores", "no_privacy", "mean_predictor"):  # cells share them: a metric must not change them for others
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        scores = (*self.scores.values(), *self.no_privacy.values(), *self.mean_predictor.values())
+        for array in (self.weights, self.exact, self.standard_errors, *scores):
             read_only(array)
 
 
