@@ -17,6 +17,7 @@ from dpbench.base.errors import Refused, check_known
 from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
+from dpbench.data.column_format import ColumnFormat
 from dpbench.data.table import Column, Table
 
 
@@ -85,6 +86,7 @@ class OpenTable(Dataset):
             np.column_stack([_values(rows[name], facts) for name, facts in features.items()]),
             rows[target.name].to_numpy().astype(float),
             threshold=threshold,
+            formats={name: ColumnFormat(tuple(facts["levels"])) for name, facts in features.items() if "levels" in facts},
         )
 
     def fingerprint(self) -> str:

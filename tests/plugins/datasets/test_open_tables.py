@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
+from dpbench.data.scaling import scale
 from dpbench.data.table import Table
 from dpbench.registry.lookup import registry
+from dpbench.releases.release_file import Release
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
@@ -118,6 +121,18 @@ def test_a_category_has_a_column_for_each_level_except_the_first(make: Any) -> N
     assert [name for name in columns if name.startswith("marital")] == ["marital=married", "marital=single"]
     assert columns["marital=single"].group == "marital"
     assert (columns["housing"].kind, columns["housing"].group, columns["housing"].meaning) == ("binary", None, "1 = yes")
+
+
+def test_a_released_model_reads_the_cells_of_the_table_itself(make: Any) -> None:
+    table = make("dataset", "open", table="german_credit").select(stream(0))
+    design = tuple(column.name for column in table.columns)
+    weights = {name: float(at) for at, name in enumerate(("intercept", *design))}
+    facts = {"model": {"name": "linear"}, "mechanism": {}, "dataset": {}, "privacy": {}, "statement": "", "threshold": None}
+    facts |= {"columns": table.columns, "target": table.target, "formats": table.formats, "kind": "real", "scaling": "box"}
+    release = Release(**facts, radius=None, intercept=True, weights=weights)
+    predicted = release.predict(pandas.read_parquet(FOLDER / "german_credit.parquet"), clip=False)
+    rows = scale(table, "box", True, "real")
+    np.testing.assert_allclose(predicted, table.target.from_box(rows.x @ np.arange(len(weights))), rtol=1e-9)
 
 
 def test_every_table_has_a_target_for_either_kind_of_model(make: Any) -> None:
