@@ -1,5 +1,6 @@
 """The contract of a model: its loss, its predictions and its metrics; and what the components that use a model have in common."""
 
+import math
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class Problem(ABC):
         ``polynomial``: ``loss``, the loss of a row as a polynomial of order 2 (the functional mechanism and its relatives). If
         the polynomial is only a truncation of the loss, ``loss.exact`` is false and the model has ``truncation`` as well.
         ``gradient``: ``gradient(x, y, weights)`` and ``curvature(x, y, weights)``, the first and the second derivative of
-        each row's loss along x'w (gradient methods).
+        each row's loss along x'w, with ``largest_slope`` and ``largest_curvature``, the suprema of their sizes. The loss is
+        convex, and ``regularised`` states all of a penalty (gradient methods).
         ``weighted``: ``weighted(x, y, weight)``, the fit of weighted rows (mechanisms with histograms).
         ``likelihood``: ``log_likelihood(x, y, weights, variance)`` of each row. It must depend on x'w alone, because attacks
         pass (x'w, 1) in place of (x, w).
@@ -45,6 +47,8 @@ class Problem(ABC):
     loss: ClassVar[Loss | None] = None
     steady_weights: ClassVar[bool] = False
     """Whether one step of iteratively reweighted least squares is already the fit."""
+    largest_slope: ClassVar[float] = math.inf
+    largest_curvature: ClassVar[float] = math.inf
     chosen_penalty: np.ndarray | None = None
     """The λ of each run if ``prepare`` chose it on the exact rows, which is a leak: recorded as ``health/penalty``."""
 
@@ -81,6 +85,14 @@ class Problem(ABC):
         if self.loss is None:
             raise ValueError(f"{type(self).__name__} has no polynomial loss.")
         return Polynomial(self.loss, self.geometry, convention)
+
+    def gradient(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the derivative of each row's loss along x'w: (rows,)."""
+        raise ValueError(f"{type(self).__name__} has no gradient.")
+
+    def curvature(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the second derivative of each row's loss along x'w: (rows,)."""
+        raise ValueError(f"{type(self).__name__} has no curvature.")
 
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the fit of rows with weights that are not negative: (D,)."""

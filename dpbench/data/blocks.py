@@ -1,6 +1,6 @@
 """Blocks of repeats: one pass over the rows of a repeat gives every fold's sums, and training is the total minus the fold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -10,7 +10,7 @@ from dpbench.base.read_only import read_only
 from dpbench.data.bins import Partition
 from dpbench.data.moments import Moments, gram
 from dpbench.data.samples import Sample, Summand, sum_contributions
-from dpbench.data.scaling import Rows
+from dpbench.data.scaling import CHUNK, Rows
 
 
 @dataclass(eq=False)
@@ -86,7 +86,7 @@ class Block:
             for repeat in self.repeats:
                 rows, labels = self.rows(repeat), self.labels(repeat)
                 parts = (rows.take(np.flatnonzero(labels == part)) for part in range(self.parts))
-                sums.append([sum_contributions(query, part, 0) for part in parts])
+                sums.append([sum_contributions(query, part.chunks(), 0) for part in parts])
             self._sums[key] = read_only(np.array(sums))
         return self._sums[key]
 
@@ -126,6 +126,12 @@ class _BlockSample(Sample):
         repeat, index = self._row_index(run)
         per_person = self.geometry.rows_per_person
         return self._block.rows(repeat).take(index, per_person and int(self.n[run]) // per_person)
+
+    def chunks(self, run: int) -> Iterator[Rows]:
+        # rows are taken chunk by chunk: a copy of a large table would cost more than most passes over it
+        repeat, index = self._row_index(run)
+        rows = self._block.rows(repeat)
+        return (rows.take(index[start : start + CHUNK]) for start in range(0, len(index), CHUNK))
 
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         repeat, index = self._row_index(run)

@@ -1,7 +1,7 @@
 """Samples: the rows of every run of a block, seen through sums."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Protocol
 
@@ -45,6 +45,10 @@ class Sample(ABC):
     def rows(self, run: int) -> Rows:
         """Return the rows of one run, for callers that cannot do with sums."""
 
+    def chunks(self, run: int) -> Iterator[Rows]:
+        """Yield the rows of one run in order, a constant number at a time: for passes that need no copy of all of them."""
+        return self.rows(run).chunks()
+
     @property
     def half_range(self) -> np.ndarray:
         """Half the target's declared range in its own unit, for each run."""
@@ -52,7 +56,7 @@ class Sample(ABC):
 
     def sums(self, query: Summand) -> np.ndarray:
         """Sum the query's contributions over the rows of each run: (runs, size)."""
-        return read_only(np.stack([sum_contributions(query, self.rows(run), run) for run in range(self.runs)]))
+        return read_only(np.stack([sum_contributions(query, self.chunks(run), run) for run in range(self.runs)]))
 
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         """Return the bin of each of a run's rows: (rows, integers per index)."""
@@ -94,7 +98,7 @@ class WholeSample(Sample):
     def sums(self, query: Summand) -> np.ndarray:
         if query.state is not None:
             return super().sums(query)
-        return read_only(np.stack([sum_contributions(query, rows, 0) for rows in self._tables])[self._table_of_run])
+        return read_only(np.stack([sum_contributions(query, rows.chunks(), 0) for rows in self._tables])[self._table_of_run])
 
     def rows(self, run: int) -> Rows:
         return self._tables[self._table_of_run[run]]
@@ -135,6 +139,9 @@ class _OneRun(_View):
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._runs.start)
 
+    def chunks(self, run: int) -> Iterator[Rows]:
+        return self._sample.chunks(self._runs.start)
+
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         return self._sample.bins(partition, self._runs.start)
 
@@ -156,10 +163,10 @@ class _Narrow(_View):
         return Rows(np.take(rows.z, self._columns, axis=1), self.geometry, persons=rows.persons)
 
 
-def sum_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:
+def sum_contributions(query: Summand, chunks: Iterable[Rows], run: int) -> np.ndarray:
     """Sum a query's contributions over rows, chunk by chunk."""
     total = np.zeros(query.size)
-    for chunk in rows.chunks():
+    for chunk in chunks:
         total += row_contributions(query, chunk, run).sum(axis=0)
     return read_only(total)
 

@@ -23,6 +23,7 @@ class LeastSquares(Problem):
 
     loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
     steady_weights = True
+    largest_curvature = 2.0
 
     def exact(self, sample: Sample) -> Fit:
         moments = sample.moments

@@ -42,6 +42,8 @@ class Likelihood(Problem):
 
     # Zhang et al. 2012, section 5.1: log 2 + (½ - y) x'w + (x'w)²/8
     loss = Loss(curvature=1 / 8, slope=(0.5, -1.0), printed_slope=1.5, printed_constant=0.0, exact=False)
+    largest_slope = 1.0
+    largest_curvature = 0.25
 
     @cached_fit
     def exact(self, sample: Sample) -> Fit:

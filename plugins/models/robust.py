@@ -23,10 +23,15 @@ GAP_TOLERANCE = 1e-9
 """A fit has converged when its error is proven to exceed the smallest possible one by at most this fraction."""
 BOUNDARY_FRACTION = 0.9995
 """The fraction of the way to the boundary that a step may go."""
+HUBER_THRESHOLD = 0.2
+"""Errors below this one are squared for gradient methods, which need a smooth loss (Huber 1964)."""
 
 
 class AbsoluteDeviations(Problem):
-    """The summed absolute error."""
+    """The summed absolute error. Its gradient is that of Huber's loss, which is smooth."""
+
+    largest_slope = 1.0
+    largest_curvature = 1 / HUBER_THRESHOLD
 
     def __init__(self, geometry: Geometry, n: np.ndarray) -> None:
         super().__init__(geometry, n)
@@ -56,6 +61,14 @@ class AbsoluteDeviations(Problem):
         """Return 1 / max(1/κ, |residual|) (Park and Welling 2016, equation 2)."""
         return np.asarray(1 / np.maximum(1 / kappa, np.abs(residuals)))
 
+    def gradient(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return d loss / d x'w of each row, of Huber's loss."""
+        return np.asarray(np.clip((x @ weights - y) / HUBER_THRESHOLD, -1, 1))
+
+    def curvature(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return d² loss / d (x'w)² of each row, of Huber's loss."""
+        return np.where(np.abs(x @ weights - y) < HUBER_THRESHOLD, 1 / HUBER_THRESHOLD, 0.0)
+
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
         """Return the log density of each row's target under normal errors with this variance, as for the linear model."""
         return self._squares.log_likelihood(x, y, weights, variance)
@@ -82,7 +95,7 @@ class Robust(Model):
     name: ClassVar[str] = "robust"
     primary: ClassVar[str] = "mae"
     metrics: ClassVar[frozenset[str]] = frozenset({"mae"})
-    provides: ClassVar[frozenset[Capability]] = frozenset({"weighted", "likelihood", "reweighted"})
+    provides: ClassVar[frozenset[Capability]] = frozenset({"gradient", "weighted", "likelihood", "reweighted"})
 
     def prepare(self, curator: Curator) -> Problem:
         return AbsoluteDeviations(curator.geometry, curator.n)

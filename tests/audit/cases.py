@@ -28,6 +28,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("cdp_irls", {"distribution": "laplace", "iterations": 3}),
     *(("ssp", options) for options in ({}, {"weight": 0.5}, {"noise": "laplace"})),
     ("best", {}),
+    ("dp_gd", {"steps": 4}),
     ("drop_sensitive", {"base": "fm"}),
 ]
 

@@ -26,6 +26,8 @@ def test_every_run_s_sums_are_those_of_its_own_rows(splits, sampled, scaled, blo
             rows = sample.rows(run)
             direct = WholeSample(rows)
             assert sample.n[run] == rows.n
+            for seen in (sample.chunks(run), sample.for_run(run).chunks(0)):
+                np.testing.assert_array_equal(np.concatenate([chunk.z for chunk in seen]), rows.z)
             np.testing.assert_array_equal(sample.moments.gram[run], gram(rows.z))
             np.testing.assert_array_equal(sample.sums(row_by_row(query))[run], direct.sums(row_by_row(query))[0])
             np.testing.assert_array_equal(exact_answer(query, sample)[run], exact_answer(query, direct)[0])

@@ -42,6 +42,8 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "ssp laplace": ("logistic", {"noise": "laplace"}),
     "best": ("linear", {}),
     "best logistic": ("logistic", {}),
+    "dp_gd": ("linear", {"steps": 2}),
+    "dp_gd logistic": ("logistic", {"steps": 2}),
     "dpme": ("linear", {"cells": 100}),
     "fp": ("linear", {"bins": 3, "size": 20}),
     "drop_sensitive": ("linear", {"base": "fm"}),

@@ -28,6 +28,7 @@ SUPPORT = {
     "dpme": MODELS,
     "fp": MODELS,
     "cdp_irls": ("linear", "robust"),
+    "dp_gd": ("linear", "ridge", "logistic", "robust"),
 }
 
 

@@ -147,15 +147,16 @@ class Passes:
     """The last pass over weighted rows, which queries with one source share."""
 
     def __init__(self) -> None:
-        self._last: tuple[Sample, object, Array] | None = None
+        self._last: tuple[Sample, object, int | None, Array] | None = None
 
     def gram(self, query: MomentQuery, sample: Sample) -> Array:
         """Return the second moments of each run's weighted rows: (runs, d + 2, d + 2)."""
-        source = query.source
-        if self._last is None or self._last[0] is not sample or self._last[1] is not source:
-            grams = np.stack([_weighted_gram(query, sample.rows(run), run) for run in range(sample.runs)])
-            self._last = sample, source, read_only(grams)
-        return self._last[2]
+        source, only = query.source, _only_row(query.layers)
+        last = self._last
+        if last is None or last[0] is not sample or last[1] is not source or last[2] != only:
+            grams = np.stack([_weighted_gram(query, sample, run, only) for run in range(sample.runs)])
+            self._last = last = sample, source, only, read_only(grams)
+        return last[3]
 
 
 def exact_answer(query: Query, sample: Sample, passes: Passes | None = None) -> Array:
@@ -208,12 +209,22 @@ def _combined(layers: tuple[Layer, ...], shape: tuple[int, ...], moments: Callab
     return total
 
 
-def _weighted_gram(query: MomentQuery, rows: Rows, run: int) -> Array:
-    """Return Z'SZ, by products of a constant number of rows, so that every engine gets the same bits."""
-    width = rows.z.shape[1]
+def _only_row(layers: tuple[Layer, ...]) -> int | None:
+    """Return the row of the matrix of moments that holds all of a query's, or None if it takes several."""
+    rows = np.unique(np.concatenate([layer.first for layer in layers]))
+    return int(rows[0]) if len(rows) == 1 else None
+
+
+def _weighted_gram(query: MomentQuery, sample: Sample, run: int, only: int | None) -> Array:
+    """Return Z'SZ, or one row of it and zeros, by products of a constant number of rows: every engine gets the same bits."""
+    width = sample.geometry.features + 2
     total = np.zeros((width, width))
-    for chunk in rows.chunks():
-        total += chunk.z.T @ (chunk.z * _row_weights(query, chunk, run)[:, None])
+    for chunk in sample.chunks(run):
+        weights = _row_weights(query, chunk, run)
+        if only is None:
+            total += chunk.z.T @ (chunk.z * weights[:, None])
+        else:
+            total[only] += (weights * chunk.z[:, only]) @ chunk.z
     return total
 
 

@@ -116,6 +116,24 @@ def test_weighted_rows_count_as_much_as_their_weight(drawn, make, curate) -> Non
         problem.weighted(rows.x, rows.y, -weight)
 
 
+def test_gradient_methods_see_a_smooth_loss_close_to_the_absolute_error(drawn, make, curate) -> None:
+    """Huber's: its derivatives are those of a loss within half the threshold of |y - x'w|, and no larger than declared."""
+    rows = drawn()
+    problem = make("model", "robust").prepare(curate(rows))
+    w, step, threshold = np.full(7, 0.3), 1e-5, 0.2
+    error = rows.x @ w - rows.y
+
+    def loss(error: np.ndarray) -> np.ndarray:
+        size = np.abs(error)
+        return np.where(size < threshold, size**2 / (2 * threshold), size - threshold / 2)
+
+    assert np.abs(loss(error) - np.abs(error)).max() <= threshold / 2 + 1e-12
+    gradient, curvature = problem.gradient(rows.x, rows.y, w), problem.curvature(rows.x, rows.y, w)
+    np.testing.assert_allclose(gradient, (loss(error + step) - loss(error - step)) / (2 * step), atol=1e-4)
+    assert set(curvature) == {0.0, problem.largest_curvature} == {0.0, 1 / threshold}
+    assert np.abs(gradient).max() == problem.largest_slope == 1
+
+
 def test_scores_add_the_absolute_error_to_the_linear_model_s(drawn, make, curate, repeated, score, score_mean) -> None:
     sample = repeated(drawn(), 2)
     linear, robust = (make("model", name).prepare(curate(sample)) for name in ("linear", "robust"))
