@@ -29,6 +29,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     *(("ssp", options) for options in ({}, {"weight": 0.5}, {"noise": "laplace"})),
     ("best", {}),
     ("dp_gd", {"steps": 4}),
+    *(("adassp", {"calibration": calibration}) for calibration in ("joint", "published")),
     ("drop_sensitive", {"base": "fm"}),
 ]
 

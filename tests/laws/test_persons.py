@@ -39,6 +39,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "cdp_irls robust": ("robust", {"iterations": 2}),
     "cdp_irls laplace": ("robust", {"iterations": 2, "distribution": "laplace"}),
     "ssp": ("linear", {}),
+    "adassp": ("linear", {}),
     "ssp laplace": ("logistic", {"noise": "laplace"}),
     "best": ("linear", {}),
     "best logistic": ("logistic", {}),

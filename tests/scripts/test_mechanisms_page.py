@@ -22,6 +22,7 @@ SUPPORT = {
     "fm": POLYNOMIAL,
     "ssp": POLYNOMIAL,
     "best": POLYNOMIAL,
+    "adassp": POLYNOMIAL,
     "dpba": POLYNOMIAL,
     "dpc": POLYNOMIAL,
     "privr": POLYNOMIAL,

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpbench.data.geometry import Geometry
 from dpbench.privacy.noise import Gaussian, Laplace, Noise
-from dpbench.privacy.queries.polynomial import Loss, Polynomial
+from dpbench.privacy.queries.polynomial import Loss, Polynomial, design_columns
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.query import Layer, MomentQuery
 
@@ -168,3 +168,17 @@ class SecondMoments(MomentQuery):
 
 _SQUARED = Loss(1.0, (0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
 """The squared error: its coefficients are x_j x_k and 2 x_j t, and those of a sign t are bounded alike."""
+
+
+@dataclass(frozen=True)
+class Gram(MomentQuery):
+    """The upper triangle of X'X, row by row, public entries included: what a least eigenvalue is computed from."""
+
+    geometry: Geometry
+    name: str = "gram"
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        j, k = np.triu_indices(self.geometry.dimension)
+        column, constant = design_columns(self.geometry)
+        return (Layer(column[j], column[k], constant[j] * constant[k]),)
