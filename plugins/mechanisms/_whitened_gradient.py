@@ -18,6 +18,7 @@ import numpy as np
 
 from dpbench.data.scaling import Rows
 from dpbench.privacy.noise import Gaussian, Noise
+from dpbench.privacy.queries.polynomial import Loss
 from dpbench.privacy.queries.query import RowQuery
 
 Array = np.ndarray
@@ -31,7 +32,7 @@ class WhitenedGradient(RowQuery):
     """The clipped gradient (D numbers, none without limits), the bins' counts, and the sum of the rows' curvatures."""
 
     problem: Any
-    """A problem with a polynomial loss, ``gradient`` and ``curvature``."""
+    """A problem with a polynomial loss, and with ``gradient`` and ``curvature`` where that is a truncation."""
     whitening: Array
     """(runs, D, D): a row x has the coordinates A'x."""
     weights: Array
@@ -78,10 +79,10 @@ class WhitenedGradient(RowQuery):
         return self.vector + BINS + self.counted - 1
 
     def contribution(self, rows: Rows, run: int) -> Array:
-        x, y, weights = rows.x, rows.y, self.weights[run]
-        unit = 2 * self.problem.loss.curvature
+        x, y, weights, loss = rows.x, rows.y, self.weights[run], self.problem.loss
+        unit = 2 * loss.curvature
         white = x @ self.whitening[run]
-        residual = -self.problem.gradient(x, y, weights) / unit
+        residual = quadratic_residuals(loss, rows, weights) if loss.exact else -self.problem.gradient(x, y, weights) / unit
         length = np.sqrt(np.square(white).sum(axis=1)) * np.abs(residual)
         out = np.zeros((rows.n, self.size))
         with np.errstate(divide="ignore"):
@@ -90,7 +91,7 @@ class WhitenedGradient(RowQuery):
         if self.limits is not None:
             shorter = np.minimum(1.0, self.limits[run] / np.maximum(length, np.finfo(float).tiny))
             out[:, : self.vector] = white * (residual * shorter)[:, None]
-        if not self.problem.loss.exact:
+        if not loss.exact:
             out[:, -1] = np.clip(self.problem.curvature(x, y, weights) / unit, 0.0, 1.0)
         return out
 
@@ -119,3 +120,9 @@ class WhitenedGradient(RowQuery):
         enough = np.cumsum(counts, axis=1)[:, :-1] >= clipped[:, None]
         at = np.where(enough.any(axis=1), enough.argmax(axis=1), BINS - 2)
         return np.asarray(self.longest * 2.0 ** (-at / 2))
+
+
+def quadratic_residuals(loss: Loss, rows: Rows, weights: Array) -> Array:
+    """Return how far x'w of each row is below the minimum of its quadratic loss: y - x'w for squared errors."""
+    before, per_target = loss.slope
+    return np.asarray(-(before + per_target * rows.y) / (2 * loss.curvature) - rows.x @ weights)

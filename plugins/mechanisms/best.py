@@ -13,7 +13,8 @@ from dpbench.accounting.costs import Currency
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
-from dpbench.contracts.model import Capability, Problem
+from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.data.geometry import Geometry
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.queries.quadratic import Quadratic
@@ -75,7 +76,11 @@ class Best(Mechanism):
     handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "(ε, δ)-DP"
     currency: ClassVar[Currency] = "approx"
-    needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial", "gradient"})
+    needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
+
+    def refuses(self, model: Model, geometry: Geometry) -> str | None:
+        known = "truncation" not in model.provides or "gradient" in model.provides
+        return None if known else "its loss is not a polynomial, and the model provides no gradient"
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         assert problem.loss is not None
