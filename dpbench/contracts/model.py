@@ -30,8 +30,8 @@ class Problem(ABC):
         ``polynomial``: ``loss``, the loss of a row as a polynomial of order 2 (the functional mechanism and its relatives). If
         the polynomial is only a truncation of the loss, ``loss.exact`` is false and the model has ``truncation`` as well.
         ``gradient``: ``gradient(x, y, weights)`` and ``curvature(x, y, weights)``, the first and the second derivative of
-        each row's loss along x'w, with ``largest_slope`` and ``largest_curvature``, the suprema of their sizes. The loss is
-        convex, and ``regularised`` states all of a penalty (gradient methods).
+        each row's loss along x'w, which is convex, with ``largest_slope`` and ``largest_curvature``, the suprema of their
+        sizes (gradient methods).
         ``weighted``: ``weighted(x, y, weight)``, the fit of weighted rows (mechanisms with histograms).
         ``likelihood``: ``log_likelihood(x, y, weights, variance)`` of each row. It must depend on x'w alone, because attacks
         pass (x'w, 1) in place of (x, w).

@@ -17,7 +17,7 @@ from dpbench.privacy.queries.quadratic import Quadratic
 from ._cross_validation import PenaltyForm, chosen_penalty
 from .linear import LeastSquares
 
-PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "weighted", "likelihood"})
+PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "gradient", "weighted", "likelihood"})
 """What a problem with a squared loss and a penalty provides."""
 
 
@@ -68,7 +68,7 @@ class Ridge(Model):
     """
 
     name: ClassVar[str] = "ridge"
-    provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES | {"gradient"}
+    provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES
 
     penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, the weight of the penalty; cv: cross-validated, which leaks")
     penalty_on: PenaltyForm = option("mean", help="what λ is relative to: the mean loss, or the summed loss")

@@ -29,7 +29,7 @@ SUPPORT = {
     "dpme": MODELS,
     "fp": MODELS,
     "cdp_irls": ("linear", "robust"),
-    "dp_gd": ("linear", "ridge", "logistic", "robust"),
+    "dp_gd": MODELS,
 }
 
 

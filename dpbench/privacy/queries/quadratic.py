@@ -75,10 +75,6 @@ class Quadratic:
         nonzero = np.abs(values) > self.negligible
         return -0.5 * self._scaled_linear(np.where(nonzero, 1 / np.where(nonzero, values, 1.0), 0.0))
 
-    def gradient(self, weights: Array) -> Array:
-        """Return 2Mw + c: (…, D)."""
-        return np.asarray(2 * _times(self.matrix, weights) + self.linear)
-
     def _with_eigenvalues(self, values: Array, linear: Array) -> Quadratic:
         _, vectors = self.spectrum
         return Quadratic((vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2), linear, (values, vectors))
