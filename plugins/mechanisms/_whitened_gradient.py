@@ -85,11 +85,11 @@ class WhitenedGradient(RowQuery):
         residual = quadratic_residuals(loss, rows, weights) if loss.exact else -self.problem.gradient(x, y, weights) / unit
         length = np.sqrt(np.square(white).sum(axis=1)) * np.abs(residual)
         out = np.zeros((rows.n, self.size))
-        with np.errstate(divide="ignore"):
-            steps = 2 * np.log2(self.longest[run] / length)
-        out[np.arange(rows.n), self.vector + np.clip(np.floor(steps), 0, BINS - 1).astype(int)] = 1.0
+        longest = self.longest[run]
+        halvings = 2 * np.log2(longest / np.maximum(length, longest * 2.0**-BINS))
+        out[np.arange(rows.n), self.vector + np.clip(np.floor(halvings), 0, BINS - 1).astype(int)] = 1.0
         if self.limits is not None:
-            shorter = np.minimum(1.0, self.limits[run] / np.maximum(length, np.finfo(float).tiny))
+            shorter = self.limits[run] / np.maximum(length, self.limits[run])
             out[:, : self.vector] = white * (residual * shorter)[:, None]
         if not loss.exact:
             out[:, -1] = np.clip(self.problem.curvature(x, y, weights) / unit, 0.0, 1.0)

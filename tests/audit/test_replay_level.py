@@ -47,7 +47,7 @@ def test_other_models_use_nothing_but_the_answers(model, cases, make, audited) -
     for name, options in dict(reversed(cases.SOUND)).items():
         if name != "cdp_irls":
             outcome = audited(make("mechanism", name, **options), model, (2,), level="replay")
-            assert outcome.passed, (name, outcome.violations)
+            assert outcome is None or outcome.passed, (name, outcome.violations)  # None: it does not fit the model
 
 
 def test_a_tight_bound_is_met_at_the_worst_neighbours(make, audited) -> None:
