@@ -28,6 +28,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("cdp_irls", {"distribution": "laplace", "iterations": 3}),
     *(("ssp", options) for options in ({}, {"weight": 0.5}, {"noise": "laplace"})),
     ("best", {}),
+    ("boosted_adassp", {"rounds": 3}),
     ("dp_gd", {"steps": 4}),
     *(("adassp", {"calibration": calibration}) for calibration in ("joint", "published")),
     ("drop_sensitive", {"base": "fm"}),

@@ -42,6 +42,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "adassp": ("linear", {}),
     "ssp laplace": ("logistic", {"noise": "laplace"}),
     "best": ("linear", {}),
+    "boosted_adassp": ("linear", {"rounds": 2}),
     "best logistic": ("logistic", {}),
     "dp_gd": ("linear", {"steps": 2}),
     "dp_gd logistic": ("logistic", {"steps": 2}),

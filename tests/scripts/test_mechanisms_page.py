@@ -22,6 +22,7 @@ SUPPORT = {
     "fm": POLYNOMIAL,
     "ssp": POLYNOMIAL,
     "best": POLYNOMIAL,
+    "boosted_adassp": ("linear", "ridge", "lasso", "elastic_net"),
     "adassp": POLYNOMIAL,
     "dpba": POLYNOMIAL,
     "dpc": POLYNOMIAL,
