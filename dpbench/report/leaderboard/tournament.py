@@ -1,7 +1,7 @@
 """A tournament: every mechanism against every other one, on every table at every ε, from scores alone."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,10 +131,15 @@ class Tournament:
         """The mechanisms, the best mean rank first."""
         if not self.games:
             return []
-        best = self.values.max(axis=1, keepdims=True)
-        close = (self.values >= best - CLOSE).mean(axis=0)
-        entries = [self._entry(index, name, float(close[index])) for index, name in enumerate(self.names)]
+        entries = [self._entry(index, name) for index, name in enumerate(self.names)]
         return sorted(entries, key=lambda entry: (entry.mean_rank, entry.name))
+
+    def close(self, name: str, games: Collection[Game]) -> float | None:
+        """Return the share of these games in which a mechanism is close to the best; None if none of them counts."""
+        chosen = [self.games.index(game) for game in games if game in self.games]
+        values = self.values[chosen]
+        near = values[:, self.names.index(name)] >= values.max(axis=1, initial=0.0) - CLOSE
+        return float(near.mean()) if chosen else None
 
     @cached_property
     def p(self) -> float | None:
@@ -182,7 +187,7 @@ class Tournament:
         """Return the score of a mechanism in a game."""
         return self.by_cell[game, name]
 
-    def _entry(self, index: int, name: str, close: float) -> Entry:
+    def _entry(self, index: int, name: str) -> Entry:
         own = [score for score in self.scores if score.mechanism == name and score.state == "run"]
         at = {epsilon: np.array([game[1] == epsilon for game in self.games]) for epsilon in self.epsilons}
         wins, losses = int(self.beats[:, index].sum()), int(self.beats[:, :, index].sum())
@@ -196,7 +201,7 @@ class Tournament:
             wins,
             len(self.games) * (len(self.names) - 1) - wins - losses,
             losses,
-            close,
+            self.close(name, self.games) or 0.0,
             len({score.table for score in own} & set(self.tables)),
             "sound" if not claimed else f"claimed ({claimed} of {len(own)} cells)",
             all(not score.delta for score in own),

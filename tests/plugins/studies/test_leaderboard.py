@@ -50,7 +50,7 @@ def test_all_cells_have_one_budget_and_one_number_of_runs(model: str) -> None:
 def test_a_quick_run_takes_two_small_tables(model: str) -> None:
     points = grid_points([f"experiment=leaderboard/{model}", "quick=true"])
     assert len({point.config["dataset"]["table"] for point in points}) == 2
-    assert len({point.config["epsilon"] for point in points}) == 2
+    assert len({point.config["epsilon"] for point in points}) <= 2
 
 
 def test_the_shipped_scores_are_of_these_tables() -> None:

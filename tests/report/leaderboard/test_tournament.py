@@ -98,6 +98,13 @@ def test_a_table_counts_once_whatever_the_number_of_epsilons(score: Maker) -> No
     assert tournament.entries[0].close == 0.5
 
 
+def test_close_to_the_best_is_counted_on_the_games_that_are_asked_for(score: Maker) -> None:
+    tournament = played(score, {"a": [0.1, 0.5], "b": [0.5, 0.1]})
+    assert tournament.close("a", [("t1", 1.0)]) == 1
+    assert tournament.close("a", [("t2", 1.0)]) == 0
+    assert tournament.close("a", [("t3", 1.0)]) is None
+
+
 def test_tests_join_what_differs_on_few_tables_and_separate_what_always_differs(score: Maker) -> None:
     few = played(score, {"a": [0.1] * 4, "b": [0.3] * 4})
     assert few.alike == [["a", "b"]], "with four tables no signed-rank test reaches 5 %"
