@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -24,7 +24,7 @@ STEP_BINS = 2**18
 """A dense pass holds about this many bins in memory at a time."""
 
 
-class Partition(Protocol):
+class Partition(Hashable, Protocol):
     """What gives every row an index by public facts alone, and is equal to others that do it alike."""
 
     def locate(self, rows: Rows) -> np.ndarray: ...

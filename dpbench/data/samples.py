@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import Partition
 from dpbench.data.geometry import Geometry
@@ -86,6 +87,7 @@ class WholeSample(Sample):
         self._table_of_run = [position[id(rows)] for rows in tables]
         self.runs = len(tables)
         self.geometry = tables[0].geometry
+        self._bins = OneEntryCache[np.ndarray]()
 
     @property
     def n(self) -> np.ndarray:
@@ -102,6 +104,10 @@ class WholeSample(Sample):
 
     def rows(self, run: int) -> Rows:
         return self._tables[self._table_of_run[run]]
+
+    def bins(self, partition: Partition, run: int) -> np.ndarray:
+        table = self._table_of_run[run]
+        return self._bins.get((partition, table), lambda: read_only(partition.locate(self._tables[table])))
 
 
 class _View(Sample):

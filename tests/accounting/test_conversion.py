@@ -16,6 +16,7 @@ from dpbench.accounting.conversion import (
     epsilon_of_zcdp,
     gdp_of_epsilon,
     gdp_of_pure,
+    pure_of_gdp,
 )
 
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-3, 0.1)
@@ -135,3 +136,8 @@ def test_the_normal_curve_of_a_pure_answer_is_finite_until_the_exponential_overf
         assert stats.norm.logsf(gdp_of_pure(epsilon) / 2) == pytest.approx(-epsilon, rel=1e-9)
     assert gdp_of_pure(701.0) == math.inf
     assert epsilon_of_gdp(math.inf, 1e-6) == epsilon_of_zcdp(math.inf, 1e-6) == math.inf
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.045, 0.2, 1.0, 5.0])
+def test_the_pure_epsilon_of_a_mu_is_the_inverse(mu: float) -> None:
+    assert gdp_of_pure(pure_of_gdp(mu)) == pytest.approx(mu, rel=1e-9)

@@ -31,6 +31,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("boosted_adassp", {"rounds": 3}),
     ("dp_gd", {"steps": 4}),
     *(("adassp", {"calibration": calibration}) for calibration in ("joint", "published")),
+    ("binagg", {}),
     ("drop_sensitive", {"base": "fm"}),
 ]
 

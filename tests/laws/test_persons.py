@@ -46,6 +46,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "best logistic": ("logistic", {}),
     "dp_gd": ("linear", {"steps": 2}),
     "dp_gd logistic": ("logistic", {"steps": 2}),
+    "binagg": ("linear", {}),
     "dpme": ("linear", {"cells": 100}),
     "fp": ("linear", {"bins": 3, "size": 20}),
     "drop_sensitive": ("linear", {"base": "fm"}),

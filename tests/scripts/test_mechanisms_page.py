@@ -31,6 +31,7 @@ SUPPORT = {
     "fp": MODELS,
     "cdp_irls": ("linear", "robust"),
     "dp_gd": MODELS,
+    "binagg": ("linear", "ridge", "lasso", "elastic_net"),
 }
 
 
