@@ -13,6 +13,7 @@ import numpy as np
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.privacy.noise import Gaussian, Noise
+from dpbench.privacy.queries.polynomial import design_columns
 from dpbench.privacy.queries.query import Layer, MomentQuery
 
 
@@ -37,8 +38,7 @@ class ClippedGradients(MomentQuery):
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        column = np.arange(1 - self.geometry.intercept, self.geometry.features + 1)
-        constant = np.where(column == 0, self.geometry.constant, 1.0)
+        column, constant = design_columns(self.geometry)
         return (Layer(np.zeros(len(column), dtype=int), column, constant),)
 
     @property

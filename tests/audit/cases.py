@@ -30,10 +30,14 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("best", {}),
     ("boosted_adassp", {"rounds": 3}),
     ("dp_gd", {"steps": 4}),
+    ("dp_newton", {"steps": 2}),
     *(("adassp", {"calibration": calibration}) for calibration in ("joint", "published")),
     ("binagg", {}),
     ("drop_sensitive", {"base": "fm"}),
 ]
+
+OWN_MODEL = {"dp_newton": "logistic"}
+"""The model on which a mechanism is audited that does not fit linear regression."""
 
 CLAIMLESS = {"no_privacy", "truncated"}
 """Mechanisms that claim nothing."""

@@ -51,10 +51,10 @@ def made(make: Any, name: str, model: str = "linear", shape: tuple[Any, ...] = (
     return Made(mechanism, component, curator, sample, fit)
 
 
-def test_sound_mechanisms_pass(make, sound_case) -> None:
+def test_sound_mechanisms_pass(make, sound_case, cases) -> None:
     name, options = sound_case
     if not options.get("until_bounded"):  # may draw for very long on a small table
-        made(make, name, **options).check()
+        made(make, name, cases.OWN_MODEL.get(name, "linear"), **options).check()
 
 
 @pytest.mark.parametrize("model", ["logistic", "robust", "ridge"])

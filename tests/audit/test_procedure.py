@@ -37,7 +37,8 @@ def test_statistics_find_nothing_against_a_mechanism_that_keeps_its_claim(sound_
     name, options = sound_case
     rows, one_column = cases.rows_for(options)
     shape = (2,) if name == "drop_sensitive" else (1,) if one_column else (2, 3)
-    outcome = audited(make("mechanism", name, **options), "linear", shape, rows=rows, runs=1_000, confidence=0.9999)
+    model = cases.OWN_MODEL.get(name, "linear")
+    outcome = audited(make("mechanism", name, **options), model, shape, rows=rows, runs=1_000, confidence=0.9999)
     assert outcome.passed, outcome.violations
     assert outcome.noise_tests
     assert {bound.output for bound in outcome.lower_bounds} > {"weights"}

@@ -32,6 +32,7 @@ SUPPORT = {
     "cdp_irls": ("linear", "robust"),
     "dp_gd": MODELS,
     "binagg": ("linear", "ridge", "lasso", "elastic_net"),
+    "dp_newton": ("logistic",),
 }
 
 
