@@ -161,7 +161,7 @@ def test_a_codebook_drafts_bounds_without_a_warning_and_open_ones_are_all_named(
         (["describe", "good.csv", "--delimiter", "ab"], "must be one character"),
         (["describe"], "Missing argument"),
         (["fetch", "wine"], "There is nothing to fetch for dataset=wine."),
-        (["fetch", "wien"], "There is no dataset named 'wien'. Did you mean wine?"),
+        (["fetch", "winee"], "There is no dataset named 'winee'. Did you mean wine?"),
         (["fetch", "acs", "stat=vt"], "There is no option of acs named 'stat'. Did you mean state?"),
         (["fetch", "acs", "year=soon"], "The 'year' option of acs must be an int"),
         (["fetch", "acs", "state=vt,ny"], "must give one value"),
