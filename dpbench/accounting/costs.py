@@ -97,7 +97,8 @@ RECORDED_ORDER = ("query", "norm", "sensitivity", "bound", "noise", "scale", "co
 
 def noise_cost(law: str, bound: float) -> Cost | None:
     """Return the cost of noise of a law if neighbours move its answer by a bound, in scales; None for other laws."""
-    return {"laplace": Pure(bound), "geometric": Pure(bound), "gaussian": Gdp(bound)}.get(law)
+    pure = Pure(bound)
+    return {"laplace": pure, "geometric": pure, "knorm": pure, "gaussian": Gdp(bound)}.get(law)
 
 
 COSTS: tuple[type[Cost], ...] = (Pure, Zcdp, Gdp, Approx, Nothing)

@@ -8,8 +8,8 @@ Each entry is replaced by the worst pair of one-dimensional laws that its bound 
   δ(ε) = E[δ_u(ε - L)] = 1 - E[min(e^((ε-L-u)/2), 1)] <= 1 - e^((ε-b)/2), because the loss L of the other is at most v.
 - Geometric: the same proof on the integers, where the same formula holds on the lattice of losses.
 - Gaussian, ‖change / scale‖₂ ≤ b: a shift by b, exactly.
-- Anything else by its cost: ε-DP is at worst randomised response, (ε, δ)-DP that and a failure of probability δ
-  (Kairouz, Oh, Viswanath 2015), μ-GDP a shift of a normal law. ρ-zCDP alone has no worst pair and is refused.
+- Anything else, K-norm noise included, by its cost: ε-DP is at worst randomised response, (ε, δ)-DP that and a failure of
+  probability δ (Kairouz, Oh, Viswanath 2015), μ-GDP a shift of a normal law. ρ-zCDP alone has no worst pair and is refused.
 """
 
 import math
@@ -53,7 +53,7 @@ Pair = tuple[str, float, float]
 def _worst_pair(entry: LedgerEntry) -> Pair:
     cost, noise, bound = entry.cost, entry.noise or "", entry.bound or 0.0
     # an entry with another cost than its law and bound have (from a loop, say) is priced by its stated cost
-    if cost == noise_cost(noise, bound):
+    if noise != "knorm" and cost == noise_cost(noise, bound):
         if noise != "geometric":
             return (noise, 1.0, bound)
         if steps := _steps(entry.scale, bound):

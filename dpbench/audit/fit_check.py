@@ -23,7 +23,7 @@ from dpbench.data.scaling import Rows
 from dpbench.privacy.calls import Answer
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Ledger
-from dpbench.privacy.noise import Draws, Noise
+from dpbench.privacy.noise import Draws, Noise, length
 from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import MomentQuery, Query, contributions
@@ -94,7 +94,7 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
     if isinstance(noise, Noise) and isinstance(
         query, Histogram
     ):  # the core counts it: a replaced row leaves one bin and enters another
-        moved = geometry.replaced_rows * (2.0 if noise.law.norm == "L1" else np.sqrt(2.0))
+        moved = geometry.replaced_rows * length(np.array([1.0, -1.0]), noise.law.norm)
         _check_ratio(answer, noise, float(moved / noise.scale.min() / noise.bound))
         return
     # the run with the least noise; in a curator of one run it has the number 0

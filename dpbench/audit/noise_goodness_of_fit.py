@@ -10,7 +10,6 @@ each run, and the largest correlation of two coefficients (Student's t, exact fo
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import special, stats
@@ -20,7 +19,7 @@ from dpbench.audit.epsilon_lower_bound import least_privacy_loss
 from dpbench.audit.repeated_answers import RepeatedAnswers
 from dpbench.audit.subject import ClaimedPrivacy
 from dpbench.base.random_streams import stream
-from dpbench.privacy.noise import Gaussian, Geometric, Laplace, Law, Noise, is_testable
+from dpbench.privacy.noise import Gaussian, Geometric, KNorm, Laplace, Law, Noise, Norm, is_testable, length
 
 MAX_CORRELATED = 60
 """Coefficients whose correlations are tested: the first ones."""
@@ -69,8 +68,9 @@ def check_answer_noise(repeats: RepeatedAnswers, false_alarm: float, seed: int) 
         draws = (repeats.numbers - repeats.exact[:, None]).reshape(-1, repeats.numbers.shape[2])
     else:
         runs, size = repeats.numbers.shape[1], noise.scale.shape[1]
-        standard = noise.law.standard(stream(seed, "audit, law", name), runs * size)
-        draws = noise.law.shape(standard.reshape(runs, size), noise.scale[:1])
+        generator = stream(seed, "audit, law", name)
+        standard = np.stack([noise.law.standard(generator, size) for _ in range(runs)])
+        draws = noise.law.shape(standard, noise.scale[:1])
     return [check_noise(noise, draws, false_alarm, stream(seed, "audit, ties", name), name)]
 
 
@@ -82,6 +82,8 @@ def check_noise(noise: Noise, draws: np.ndarray, false_alarm: float, ties: np.ra
     if not (_price_of_plugin_holds(noise, draws.shape[1]) if known is None else _price_is_known(noise, known)):
         p_values = {"the price that the law states": 0.0}
     else:
+        if known is not None and known.independent is not None:
+            draws, scale = known.independent(draws / scale), np.ones(draws.shape)
         uniform = _uniform(cdf, draws, scale, ties.random(draws.shape))
         if known is not None and known.whole:
             uniform = np.where(draws == np.round(draws), uniform, np.nan)
@@ -94,10 +96,12 @@ def check_noise(noise: Noise, draws: np.ndarray, false_alarm: float, ties: np.ra
 class DeclaredLaw:
     """What dpbench knows of a built-in law."""
 
-    norm: Literal["L1", "L2"]
+    norm: Norm
     cdf: Cdf
     whole: bool = False
     """Whether the law lives on the integers."""
+    independent: Callable[[np.ndarray], np.ndarray] | None = None
+    """For a law of joint draws in scales: returns as many independent ones, each of which has the distribution function."""
 
 
 def _geometric_cdf(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -106,9 +110,22 @@ def _geometric_cdf(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(k < 0, a ** np.maximum(-k, 0) / (1 + a), 1 - a ** (np.maximum(k, 0) + 1) / (1 + a)))
 
 
+def _independent_parts(draws: np.ndarray) -> np.ndarray:
+    """Return independent numbers, uniform on [-1, 1], for K-norm draws in scales.
+
+    The largest of d numbers |x_j| has the law Gamma(d), and gives the first column. The others are uniform relative to it.
+    """
+    runs, size = draws.shape
+    at = np.abs(draws).argmax(axis=1)
+    largest = np.abs(draws).max(axis=1)
+    others = draws[np.arange(size) != at[:, None]].reshape(runs, size - 1)
+    return np.column_stack([2 * special.gammainc(size, largest) - 1, others / largest[:, None]])
+
+
 DECLARED_LAWS: dict[type[Law], DeclaredLaw] = {
     Laplace: DeclaredLaw("L1", lambda x, scale: stats.laplace.cdf(x, scale=scale)),
     Geometric: DeclaredLaw("L1", _geometric_cdf, whole=True),
+    KNorm: DeclaredLaw("Linf", lambda x, scale: np.clip((1 + x / scale) / 2, 0, 1), independent=_independent_parts),
     Gaussian: DeclaredLaw("L2", lambda x, scale: special.ndtr(x / scale)),
 }
 
@@ -132,7 +149,7 @@ def _price_of_plugin_holds(noise: Noise, size: int) -> bool:
     claim = ClaimedPrivacy.of([noise.cost], delta)
     price = claim.epsilon if claim.mu is None else claim.mu
     for count in {1, size if claim.mu is not None or delta == 0 else 1}:
-        move = noise.bound / (count if noise.law.norm == "L1" else math.sqrt(count))
+        move = noise.bound / float(length(np.ones(count), noise.law.norm))
         together = count if claim.mu is None else math.sqrt(count)
         for scale in {float(noise.scale.min()), float(noise.scale.max())}:
             if together * _largest_loss(noise.law.cdf, scale, move * scale, claim) > price * (1 + PRICE_SLACK):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpbench.audit.repeated_answers import RepeatedAnswers
-from dpbench.privacy.noise import CORE_LAWS, Noise
+from dpbench.privacy.noise import CORE_LAWS, Noise, length
 
 MAX_NUMBERS = 60
 """Numbers of an answer that are used as scores: those that moved furthest between the tables."""
@@ -58,9 +58,9 @@ def answer_scores(repeats: RepeatedAnswers) -> Scores:
     if not len(largest) or not repeats.additive:
         return scores
     scores = _append_extreme_noise(scores, repeats, scale)
-    first, second = ((numbers - exact) / scale for exact in repeats.exact)
-    loss = (np.square(first) - np.square(second)) / 2 if noise.law.norm == "L2" else np.abs(first) - np.abs(second)
-    return scores.append(np.round(loss.sum(axis=2), RATIO_DECIMALS), "likelihood")
+    first, second = (length((numbers - exact) / scale, noise.law.norm) for exact in repeats.exact)
+    loss = (np.square(first) - np.square(second)) / 2 if noise.law.norm == "L2" else first - second
+    return scores.append(np.round(loss, RATIO_DECIMALS), "likelihood")
 
 
 def black_box_scores(values: np.ndarray, names: Sequence[str]) -> Scores:

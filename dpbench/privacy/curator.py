@@ -117,6 +117,8 @@ class Curator:
         query = plain_histogram(query)
         if len(query.binning.index_axes) > 1:
             raise ValueError(f"A histogram of {spell_count(query.size)} bins cannot be scanned.")
+        if noise.law.joint:
+            raise ValueError(f"The bins of a scan are drawn block by block, and {noise.law.name} noise all at once.")
 
         def draw(noise: Noise, stream: Stream) -> Scan:
             def blocks(run: int) -> Iterator[tuple[int, Array]]:
@@ -256,7 +258,7 @@ class Curator:
         """Return the noise made anew, and refuse scales that do not fit the query."""
         noise = plain_noise(noise)
         rows, width = noise.scale.shape
-        if rows not in (1, self.runs) or width not in (1, query.size):
+        if rows not in (1, self.runs) or width not in ((query.size,) if noise.law.joint else (1, query.size)):
             raise ValueError(
                 f"The noise on {query.name!r} must have scales of shape (1 or {self.runs}, 1 or {query.size}). "
                 f"Got {noise.scale.shape} instead."

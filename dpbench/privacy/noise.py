@@ -13,6 +13,7 @@ from dpbench.base.random_streams import stream
 from dpbench.base.read_only import read_only
 
 Array = np.ndarray
+Norm = Literal["L1", "L2", "Linf"]
 
 MAX_CACHED_NUMBERS = 4_000_000
 """The standard draws that are cached for the next mechanism or ε, in numbers."""
@@ -26,7 +27,9 @@ class Law(ABC):
 
     __slots__ = ()  # dpbench's laws have no state: no instance can bring functions of its own
     name: ClassVar[str]
-    norm: ClassVar[Literal["L1", "L2"]]
+    norm: ClassVar[Norm]
+    joint: ClassVar[bool] = False
+    """Whether the coefficients of one answer are drawn together. Then every coefficient needs a scale."""
 
     @abstractmethod
     def standard(self, generator: np.random.Generator, size: int) -> Array:
@@ -57,7 +60,7 @@ class PureLaw(Law):
     """A law whose price is the bound itself, as pure ε."""
 
     __slots__ = ()
-    norm = "L1"
+    norm: ClassVar[Norm] = "L1"
 
     def cost(self, bound: float) -> Cost:
         return Pure(bound)
@@ -95,6 +98,25 @@ class Geometric(PureLaw):
         return np.asarray(2 * a / (1 - a) ** 2)
 
 
+class KNorm(PureLaw):
+    """Density proportional to exp(-max |x_j| / scale_j): a radius Gamma(d + 1) times a uniform point of the cube [-1, 1]^d.
+
+    It is the K-norm mechanism of Hardt and Talwar 2010 for a box of changes. ``variance`` needs the scales of all d coefficients.
+    """
+
+    __slots__ = ()
+    name = "knorm"
+    norm = "Linf"
+    joint = True
+
+    def standard(self, generator: np.random.Generator, size: int) -> Array:
+        return generator.standard_gamma(size + 1) * generator.uniform(-1, 1, size=size)
+
+    def variance(self, scale: Array) -> Array:
+        size = scale.shape[-1]
+        return np.asarray(np.square(scale) * (size + 1) * (size + 2) / 3)
+
+
 class Gaussian(Law):
     """The normal law; ``scale`` is its standard deviation. It costs μ = bound in GDP, which is exact."""
 
@@ -112,7 +134,7 @@ class Gaussian(Law):
         return np.asarray(np.square(scale))
 
 
-CORE_LAWS: tuple[type[Law], ...] = (Laplace, Geometric, Gaussian)
+CORE_LAWS: tuple[type[Law], ...] = (Laplace, Geometric, KNorm, Gaussian)
 """The laws that dpbench vouches for. A subclass of one of them is another law."""
 
 
@@ -164,8 +186,7 @@ class Noise:
         Arrays are (runs, coefficients), or with ``run`` any number of answers for this run.
         """
         change = (one - other) / (self.scale if run is None else self.scale_of(run))
-        norm = np.abs(change).sum(axis=-1) if self.law.norm == "L1" else np.linalg.norm(change, axis=-1)
-        return np.asarray(norm / self.bound)
+        return length(change, self.law.norm) / self.bound
 
     @property
     def sensitivity(self) -> float | None:
@@ -180,6 +201,11 @@ class Noise:
         if is_testable(law):
             return entry
         return replace(entry, sound=False, proof=f"unproven: {type(law).__name__} brings no distribution function. {self.proof}")
+
+
+def length(change: Array, norm: Norm) -> Array:
+    """Return the norm of each change, along the last axis."""
+    return np.asarray(np.linalg.norm(change, {"L1": 1, "L2": 2, "Linf": np.inf}[norm], axis=-1))
 
 
 def plain_noise(noise: Noise) -> Noise:

@@ -11,6 +11,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
         for convention, sensitivity in product(("monomial", "matrix", "code"), ("paper", "fang", "code", "tight"))
     ),
     ("fm", {"sensitivity": "tight", "repair": "floor"}),
+    ("fm", {"noise": "knorm", "repair": "floor"}),
     ("fm", {"sensitivity": "tight", "repair": "none", "ridge": 0}),
     ("fm", {"sensitivity": "tight", "repair": "stationary", "ridge": 0}),
     ("fm", {"sensitivity": "tight", "until_bounded": True}),

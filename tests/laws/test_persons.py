@@ -25,6 +25,7 @@ from dpbench.registry.lookup import registry
 ROWS_EACH = 3
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "fm": ("linear", {}),
+    "fm knorm": ("linear", {"noise": "knorm"}),
     "fm matrix": ("linear", {"convention": "matrix"}),
     "fm code": ("logistic", {"convention": "code", "sensitivity": "code"}),
     "fm paper": ("linear", {"sensitivity": "paper"}),

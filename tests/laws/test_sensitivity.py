@@ -10,6 +10,7 @@ import pytest
 
 from dpbench.data.scaling import Rows
 from dpbench.privacy.queries.polynomial import Polynomial
+from dpbench.privacy.queries.query import contributions
 
 CONVENTIONS = ["monomial", "matrix", "code"]
 SENSITIVITIES = ["paper", "fang", "code", "tight"]
@@ -264,3 +265,19 @@ def test_the_program_s_bound_counts_the_intercept_or_one_row_exceeds_it(polynomi
         assert worst == pytest.approx((d + 3) ** 2 / 8, rel=1e-9)
         assert (worst > d * d / 4 + d) == too_small
         assert worst < query.l1_bound("code") == (d + 1) ** 2 / 4 + d + 1
+
+
+@pytest.mark.parametrize("convention", ["monomial", "matrix", "code"])
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+@pytest.mark.parametrize(("shape", "scaling"), [((2, (3, 2), True), "box"), ((3, (), False), "corner"), ((3, (), True), "ball")])
+def test_no_coefficient_leaves_its_range(shape, scaling, model, convention, geometry, adversary) -> None:
+    """4,000 pairs; in the box and the corner every range is attained, so none can be smaller."""
+    numeric, groups, intercept = shape
+    target = "real" if model == "linear" else "binary"
+    g = geometry(numeric, groups, intercept, scaling, target, 0.5 if scaling == "ball" else 1.0)
+    query = Polynomial(adversary.losses[model], g, convention)
+    near = adversary.neighbours(g, np.random.default_rng(0))
+    change = np.abs(contributions(query, near.rows(4_000), 0) - contributions(query, near.rows(4_000), 0)).max(axis=0)
+    assert (change <= query.ranges * (1 + 1e-12)).all()
+    if scaling != "ball":
+        np.testing.assert_allclose(change, query.ranges, rtol=1e-12)

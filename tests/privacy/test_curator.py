@@ -10,10 +10,12 @@ import pytest
 from scipy import stats
 
 from dpbench.accounting.costs import Pure
+from dpbench.data.bins import Binning
 from dpbench.data.blocks import Block
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Overspent
-from dpbench.privacy.noise import Laplace, Noise, gaussian, laplace
+from dpbench.privacy.noise import KNorm, Laplace, Noise, gaussian, laplace
+from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.query import Query, RowQuery
 
 
@@ -46,6 +48,15 @@ def test_scales_must_fit_the_runs_and_the_coefficients(repeated, curate, zeros, 
         with pytest.raises(ValueError, match="must have scales of shape"):
             curator.release(query, Noise(Laplace(), np.ones(shape), 1.0, "p"))
         assert not curator.ledger.entries
+
+
+def test_noise_that_is_drawn_together_needs_every_scale_and_no_blocks(curate, zeros, query) -> None:
+    with pytest.raises(ValueError, match="must have scales of shape"):
+        curate(zeros).release(query, Noise(KNorm(), np.array([1.0]), 1.0, "proof"))
+    histogram = Histogram(Binning(zeros.geometry, 2))
+    noise = Noise(KNorm(), np.ones(histogram.size), 1.0, "proof")
+    with pytest.raises(ValueError, match="drawn block by block, and knorm noise all at once"):
+        curate(zeros).scan(histogram, noise, 4)
 
 
 def test_scales_by_run_and_by_coefficient_reach_the_noise(repeated, curate, zeros, query) -> None:

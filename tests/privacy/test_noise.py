@@ -15,7 +15,7 @@ from scipy import stats
 from dpbench.base.random_streams import stream
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import Draws, Gaussian, Geometric, Laplace, Noise, laplace
+from dpbench.privacy.noise import Draws, Gaussian, Geometric, KNorm, Laplace, Noise, laplace
 
 FALSE_ALARM = 1e-6
 
@@ -46,6 +46,18 @@ def test_a_continuous_law_is_what_its_name_says(law, cdf) -> None:
         kurtosis = LAPLACE if law.name == "laplace" else 3.0
         score = (np.mean(shaped**2) / law.variance(np.array(b)) - 1) / np.sqrt((kurtosis - 1) / shaped.size)
         assert abs(score) < normal_limit(2)
+
+
+@pytest.mark.parametrize("size", [1, 4, 30])
+def test_the_k_norm_law_is_a_radius_times_a_point_of_the_cube(size) -> None:
+    """The largest number is Gamma(size), a single one is Laplace noise, and the variance is as stated. False alarm 1e-6."""
+    law, scale = KNorm(), np.linspace(0.5, 3, size)[None]
+    draws = law.shape(np.stack([law.standard(stream(7, "law", run), size) for run in range(20_000)]), scale)
+    assert stats.kstest(np.abs(draws / scale).max(axis=1), stats.gamma(size).cdf).pvalue > FALSE_ALARM / 3
+    if size == 1:
+        assert stats.kstest((draws / scale)[:, 0], "laplace").pvalue > FALSE_ALARM / 3
+    squares = np.square(draws) / law.variance(scale)
+    assert (np.abs(squares.mean(axis=0) - 1) < normal_limit(3 * size) * squares.std(axis=0) / np.sqrt(len(draws))).all()
 
 
 @pytest.mark.parametrize("scale", [0.2, 1.0, 6.5])

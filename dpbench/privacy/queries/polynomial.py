@@ -184,6 +184,21 @@ class Polynomial(MomentQuery):
         """Return sup ‖change‖₁ when column j of the design is multiplied with q_j > 0 (``columns``: (…, D)): (…)."""
         return self.geometry.replaced_rows * self._supremum(self.loss.curvature, 1.0, columns)
 
+    @property
+    def ranges(self) -> np.ndarray:
+        """Return how far each coefficient can move between neighbours: (size,)."""
+        g, (j, k) = self.geometry, self.pairs
+        largest = np.full(g.dimension, g.value_range[1])
+        signed = np.full(g.dimension, g.value_range[0] < 0)
+        for members in g.groups:
+            largest[np.array(members) + g.intercept], signed[np.array(members) + g.intercept] = 1.0, False
+        largest[: int(g.intercept)], signed[: int(g.intercept)] = g.constant, False
+        products = largest[j] * largest[k] * np.where((j != k) & (signed[j] | signed[k]), 2.0, 1.0)
+        if g.scaling == "ball":  # x_j² is at most 1, and x_j x_k lies between -1/2 and 1/2
+            products, largest = np.ones(len(j)), np.ones(g.dimension)
+        linear = 2 * self.loss.largest_slope(g) * largest
+        return np.asarray(g.replaced_rows * np.concatenate([self._weights * products, linear]))
+
     def proof(self, sensitivity: Sensitivity) -> str:
         """Return the text for the ledger that says why a bound holds."""
         return {

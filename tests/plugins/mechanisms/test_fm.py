@@ -267,3 +267,29 @@ def test_permuting_features_permutes_the_exact_part_and_the_limit(model, options
         weights.append(make("mechanism", "fm", **options).fit(curator, problem, curator.ledger.budget).weights[0])
     np.testing.assert_allclose(weights[1][1:], weights[0][1:][order], atol=1e-9)
     assert weights[1][0] == pytest.approx(weights[0][0], abs=1e-9)
+
+
+def test_k_norm_noise_has_the_scales_of_the_ranges_and_spends_its_epsilon(
+    geometry, rows, make, fit_mechanism, replay_ratios
+) -> None:
+    """At D = 14 the reference standard deviations are 70/ε on and 139/ε off the diagonal of M, and 2 x 139/ε on c = -2X'y."""
+    g = geometry(14)
+    tables = [rows(g, np.vstack([np.zeros((2, 14)), sign * np.ones(14)]), [0.5, 0, 1]) for sign in (1, -1)]
+    options = {"noise": "knorm", "repair": "floor"}
+    fitted = fit_mechanism("fm", tables[0], make("model", "linear", intercept=False), 0.5, **options)
+    (answer,) = fitted.curator.tape
+    query = fitted.problem.polynomial()
+    std = np.sqrt(answer.noise.law.variance(answer.noise.scale))[0] * 0.5
+    j, k = query.pairs
+    entries = std[: len(j)] / np.where(j == k, 1, 2)
+    np.testing.assert_allclose(entries[j == k], 69.6, atol=0.1)
+    np.testing.assert_allclose(entries[j != k], 139.1, atol=0.2)
+    np.testing.assert_allclose(std[len(j) :], 278.3, atol=0.3)
+    assert (fitted.curator.ledger.total.epsilon, fitted.curator.ledger.total.delta) == (0.5, 0.0)
+    assert replay_ratios("fm", fitted, tables[1], **options) == [pytest.approx(1.0, rel=1e-12)]
+
+
+def test_printed_bounds_are_for_laplace_noise(make, geometry) -> None:
+    for rule, reason in (("auto", None), ("tight", None), ("paper", "sensitivity=paper is a bound for noise=laplace")):
+        assert make("mechanism", "fm", noise="knorm", sensitivity=rule).refuses(make("model", "linear"), geometry(2)) == reason
+    assert make("mechanism", "fm", noise="knorm").with_sensitivity("published").sensitivity == "tight"
