@@ -156,7 +156,8 @@ class Tournament:
         """The longest runs of neighbours in the order of mean ranks of which no two differ.
 
         Pairs are compared by Wilcoxon's signed-rank test of their mean scores on each table, with Holm's correction for all
-        pairs: unlike Nemenyi's test, its verdict on two mechanisms does not depend on which others there are.
+        pairs: unlike Nemenyi's test, its verdict on two mechanisms does not depend on which others there are. Where there are so
+        few tables that it could not separate any two, Nemenyi's test takes its place.
         """
         order = [entry.name for entry in self.entries]
         runs: list[tuple[int, int]] = []
@@ -170,18 +171,27 @@ class Tournament:
                 runs.append((first, last))
         return [order[first : last + 1] for first, last in runs]
 
+    @property
+    def by_signed_ranks(self) -> bool:
+        """Whether Wilcoxon's test with Holm's correction can separate any two: all tables on one side have p = 2 / 2^tables."""
+        pairs = len(self.names) * (len(self.names) - 1) / 2
+        return pairs * 2.0 ** (1 - len(self.tables)) < LEVEL
+
     @cached_property
     def _differing(self) -> set[tuple[str, str]]:
+        pairs = list(itertools.combinations(range(len(self.names)), 2))
+        differing = self._by_holm(pairs) if self.by_signed_ranks else self._by_nemenyi(pairs)
+        return {(self.names[a], self.names[b]) for pair in differing for a, b in (pair, pair[::-1])}
+
+    def _by_holm(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         means = self._by_table(self.values)
-        tested = []
-        for one, other in itertools.combinations(range(len(self.names)), 2):
-            tested.append((signed_rank_p(means[:, one] - means[:, other]), one, other))
-        differing: set[tuple[str, str]] = set()
-        for step, (p, one, other) in enumerate(sorted(tested)):
-            if p * (len(tested) - step) >= LEVEL:
-                break
-            differing |= {(self.names[one], self.names[other]), (self.names[other], self.names[one])}
-        return differing
+        tested = sorted((signed_rank_p(means[:, one] - means[:, other]), one, other) for one, other in pairs)
+        separated = [p * (len(tested) - step) < LEVEL for step, (p, _, _) in enumerate(tested)]
+        return [(one, other) for (_, one, other), _ in zip(tested, itertools.takewhile(bool, separated), strict=False)]
+
+    def _by_nemenyi(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        ranks, critical = self.table_ranks.mean(axis=0), self.critical
+        return [(one, other) for one, other in pairs if critical is not None and abs(ranks[one] - ranks[other]) > critical]
 
     def score(self, game: Game, name: str) -> Score:
         """Return the score of a mechanism in a game."""

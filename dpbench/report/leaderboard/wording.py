@@ -110,7 +110,8 @@ def rules(tournaments: Mapping[str, Tournament]) -> list[str]:
         "*Verdict*: `sound` means that every answer carries a proof and that a replay on made-up neighbouring tables of the same "
         "shape could not refute it; `claimed` cells were not replayed. Anything else is not ranked.",
         "In the diagram of mean ranks, a bar joins mechanisms that Wilcoxon's signed-rank test over the tables, with Holm's "
-        "correction for all pairs at 5 %, does not separate (Demšar 2006).",
+        "correction for all pairs at 5 %, does not separate (Demšar 2006); where there are too few tables for that test to "
+        "separate any two, Nemenyi's test.",
     ]
 
 
@@ -126,5 +127,6 @@ def notes(tournament: Tournament) -> Sequence[str]:
     if seen - counted:
         sentences.append(f"Not complete yet, so not counted: {listed(sorted(seen - counted))}.")
     if tournament.p is not None:
-        sentences.append(f"Friedman's test that all mechanisms are alike: p = {tournament.p:.2g}.")
+        test = "Wilcoxon's" if tournament.by_signed_ranks else f"Nemenyi's, critical difference {tournament.critical:.2f},"
+        sentences.append(f"Friedman's test that all are alike: p = {tournament.p:.2g}. The test of pairs is {test} at 5 %.")
     return sentences
