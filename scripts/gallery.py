@@ -37,6 +37,7 @@ from dpbench.registry.lookup import registry
 
 HERE = Path(__file__).resolve().parent.parent
 GALLERY = HERE / "examples" / "gallery"
+PROGRAMS = HERE / "plugins" / "mechanisms"
 PAGE = HERE / "docs" / "gallery.md"
 READING = "as we read it; not confirmed by its authors"
 DELTA = 1e-6
@@ -155,6 +156,12 @@ def axes(count: int) -> NeighbouringTables:
     return NeighbouringTables(features, np.zeros(count), np.array([1.0, 0.0]), 0.0)
 
 
+def one_table(x: np.ndarray, y: np.ndarray, runs: int, seed: int) -> dict[str, np.ndarray]:
+    """Return what an outside program needs to fit one table this many times."""
+    seeds = np.random.default_rng(seed).integers(2**31, size=runs)
+    return {"features": x, "target": y, "ends": np.array([len(y)]), "fits": np.array([runs]), "seeds": seeds}
+
+
 def diffprivlib(epsilon: float, bounds_x: tuple[float, float], intercept: bool, pair: tuple[float, float]) -> Any:
     """Return the measurement of diffprivlib's regression with one feature, two rows, and the last feature as in the pair."""
 
@@ -162,9 +169,9 @@ def diffprivlib(epsilon: float, bounds_x: tuple[float, float], intercept: bool, 
         calls: dict[str, np.ndarray] = {}
 
         def fits(x: np.ndarray, y: np.ndarray, runs: int, seed: int) -> np.ndarray:
-            script = GALLERY / "packages" / "diffprivlib_regression.py"
-            options = {"epsilon": epsilon, "bounds_x": bounds_x, "bounds_y": (-1.0, 1.0), "intercept": intercept}
-            calls.update(DIFFPRIVLIB.run(script, {"features": x, "target": y}, runs=runs, seed=seed, **options))
+            options: dict[str, Any] = {"bounds_X": bounds_x, "bounds_y": (-1.0, 1.0), "fit_intercept": intercept}
+            script = PROGRAMS / "_diffprivlib_program.py"
+            calls.update(DIFFPRIVLIB.run(script, one_table(x, y, runs, seed), estimator="linear", epsilon=epsilon, **options))
             return calls["weights"]
 
         tables = NeighbouringTables(np.array([[0.05], [pair[0]]]), np.zeros(2), np.array([pair[1]]), 0.0)
@@ -196,9 +203,8 @@ def theil_sen(settings: AuditSettings) -> Finding:
     epsilons: list[float] = []
 
     def fits(x: np.ndarray, y: np.ndarray, runs: int, seed: int) -> np.ndarray:
-        options = {"scale": 2.0, "bounds_x": (0.0, 1.0), "bounds_y": (0.0, 1.0)}
-        script = GALLERY / "packages" / "opendp_theil_sen.py"
-        results = OPENDP.run(script, {"features": x, "target": y}, runs=runs, seed=seed, **options)
+        options: dict[str, Any] = {"epsilon": 2.0, "bounds_x": (0.0, 1.0), "bounds_y": (0.0, 1.0)}
+        results = OPENDP.run(PROGRAMS / "_opendp_program.py", one_table(x, y, runs, seed), **options)
         epsilons.append(float(results["epsilon"]))
         return results["weights"]
 

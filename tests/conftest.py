@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ for name in ("cell_factory", "extract_factory", "download_servers"):
     sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sys.modules[name])
 
+
+USERS_CACHE = os.environ.get("DPBENCH_CACHE")
+os.environ["DPBENCH_CACHE"] = str(Path(tempfile.gettempdir()) / "dpbench-tests")  # no test depends on what a user has installed
 
 SLOW = (
     *("end_to_end", "guard", "browser", "laws", "scripts", "sweeps", "tracking", "audit", "report/figures"),
@@ -159,6 +163,15 @@ def drop_in(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
         monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(tmp_path))
 
     return put
+
+
+@pytest.fixture
+def users_cache(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Components may use what the user has in the cache, such as outside packages."""
+    if USERS_CACHE is None:
+        monkeypatch.delenv("DPBENCH_CACHE")
+    else:
+        monkeypatch.setenv("DPBENCH_CACHE", USERS_CACHE)
 
 
 @pytest.fixture

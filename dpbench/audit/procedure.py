@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpbench.audit.epsilon_lower_bound import EpsilonLowerBound, epsilon_lower_bound
-from dpbench.audit.neighbours import Pairs, common_rows, join, ones_to_zeros
+from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, ones_to_zeros
 from dpbench.audit.noise_goodness_of_fit import NoiseTest, check_answer_noise
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import Replays, audit_replays, replay
@@ -16,6 +16,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Overspent
+from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.replay import Violation
 from dpbench.records.leaks import UNPROVEN_NOISE
 
@@ -55,7 +56,13 @@ def audit(subject: AuditSubject) -> Audit:
     settings = subject.settings
     example = _example(subject)
     claim = ClaimedPrivacy.of_fit(example)
-    replays, pairs = audit_replays(subject, example.tape or [])
+    if any(isinstance(answer.noise, Procedure) and answer.noise.opaque for answer in example.tape or []):
+        if settings.level == "replay":
+            raise Refused(f"{subject.mechanism.name} runs an outside program, which only audit.level=release can try.")
+        settings = replace(settings, level="release")
+        replays, pairs = Replays(0, 1, 0.0, ""), fixed_and_random_pairs(subject.geometry, np.random.default_rng(settings.seed))
+    else:
+        replays, pairs = audit_replays(subject, example.tape or [])
     if replays.violation and settings.level != "replay":
         settings = replace(settings, level="replay" if settings.level == "component" else "release")
     results: list[tuple[list[NoiseTest], list[EpsilonLowerBound]]] = []

@@ -13,9 +13,12 @@ def describe_audit(audit: Audit) -> Iterator[str]:
     """Yield the lines about one geometry."""
     replays, tests = audit.replays, audit.noise_tests
     yield f"{describe_geometry(audit.geometry)}: {'passed' if audit.passed else 'FAILED'}"
+    if replays.pairs == 0:
+        yield "  replay   none: what an outside program does cannot be replayed"
     calls = f"{replays.calls} answer{'s' * (replays.calls != 1)} a fit, {replays.pairs} pairs of neighbours"
     moved = f"moved by at most {replays.ratio:.4f} of what is declared ({replays.origin})"
-    yield f"  replay   {calls}: {'FAILED' if replays.violation else moved}"
+    if replays.pairs:
+        yield f"  replay   {calls}: {'FAILED' if replays.violation else moved}"
     if tests:
         worst = min(tests, key=lambda test: test.p_value)
         laws = " and ".join(dict.fromkeys(test.law for test in tests))

@@ -16,6 +16,10 @@ class Inapplicable(Refused):
     """A combination of a table and a model makes no sense: a single run is refused, a sweep prunes the cell."""
 
 
+class PackageMissing(Refused):
+    """A plugin's component needs a package that is not installed: the sentence says how to install it."""
+
+
 class Unfinished(Exception):
     """Something ran and could not be finished: one sentence, exit code 1."""
 

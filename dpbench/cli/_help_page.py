@@ -42,7 +42,7 @@ def page(subcommands: Mapping[str, str]) -> str:
         groups=_columns((f"{group}={default[group]}" if group in default else group, names) for group, names in groups.items()),
         keys=_columns((f"{key}={value}", text) for key, (value, text) in keys),
     )
-    broken = ", ".join(f"{entry.name} ({entry.health})" for entry in components.entries if entry.health != "ok")
+    broken = ", ".join(f"{entry.name} ({entry.health})" for entry in components.entries if entry.health in ("conflict", "broken"))
     return text.rstrip() + (f"\n\nNot usable: {broken}; `python -m dpbench plugins` says why." if broken else "")
 
 

@@ -52,7 +52,7 @@ def _print(console: Console, entries: Sequence[dict[str, Any]]) -> None:
         table.add_column("summary", ratio=1 if console.is_terminal else None)
         for entry in group:
             cells = (Text(entry[column]) for column in (*COLUMNS, "summary"))
-            table.add_row(*cells, style="" if entry["health"] == "ok" else "red")
+            table.add_row(*cells, style="red" if entry["health"] in ("conflict", "broken") else "")
         console.print(Text(origin, style="bold"), table, "", sep="\n")
     for entry in entries:
         if entry["reason"]:

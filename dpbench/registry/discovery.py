@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pluggy
 
 from dpbench.base.core_functions import unreplaced
-from dpbench.base.errors import Refused, near_names
+from dpbench.base.errors import PackageMissing, Refused, near_names
 from dpbench.contracts import hooks
 from dpbench.registry.class_checks import check_offer
 from dpbench.registry.plugin_sources import Plugin
@@ -30,7 +30,8 @@ class Registration:
     name: str
     offer: Any = None
     """A component's class, or a paper; None if it is broken."""
-    health: Literal["ok", "conflict", "broken"] = "ok"
+    health: Literal["ok", "conflict", "broken", "missing"] = "ok"
+    """``missing``: a package that the plugin needs is not installed, and the reason says how to install it."""
     reason: str = ""
     error: BaseException | None = field(default=None, compare=False, repr=False)
 
@@ -38,7 +39,7 @@ class Registration:
     def complaint(self) -> str:
         """The sentence for a user who needs what cannot be used."""
         broken = f"The {self.kind} {self.name!r} of {self.plugin.origin} is broken: {self.reason}"
-        return self.reason if self.health == "conflict" else broken
+        return self.reason if self.health in ("conflict", "missing") else broken
 
 
 def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
@@ -91,6 +92,9 @@ def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Regist
                 what = "classes" if kind in hooks.KINDS else f"{kind}s"
                 raise TypeError(f"{hooks.OFFERS[kind].hook} must return a list of {what}. Got {result!r} instead.")
             offers = list(result)
+    except PackageMissing as reason:
+        yield Registration(plugin, kind, plugin.short_name, health="missing", reason=str(reason))
+        return
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's function can raise anything
         yield _broken(plugin, kind, plugin.name, _one_line(error), error)
         return

@@ -82,7 +82,7 @@ def registry() -> Registry:
     entries = _mark_conflicts(list(discover(plugins)))
     if os.environ.get("DPBENCH_STRICT_PLUGINS", "") not in ("", "0"):
         for entry in entries:
-            if entry.health != "ok":
+            if entry.health in ("conflict", "broken"):
                 raise BrokenPlugin(f"The plugin {entry.plugin.name!r} of {entry.plugin.origin}: {entry.reason}") from entry.error
     offers = [entry.offer for entry in entries if entry.kind in ("mechanism", "model") and isinstance(entry.offer, type)]
     put_aside(None if all(map(is_core_class, offers)) else registry)  # before a plugin's code sees any row

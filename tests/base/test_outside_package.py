@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.errors import PackageMissing, Refused, Unfinished
 from dpbench.base.outside_package import OutsidePackage
 
 SCRIPT = """
@@ -87,6 +87,10 @@ def test_an_environment_is_made_once_and_a_failure_leaves_no_mark(tmp_path, monk
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     missing = OutsidePackage("missing", ("a-package-that-nobody-has",), tmp_path / "missing")
+    with pytest.raises(
+        PackageMissing, match=r"Install it with: python -m dpbench\.base\.outside_package .*/missing a-package-that-nobody-has$"
+    ):
+        missing.require()
     with pytest.raises(Refused, match="missing could not be installed: ERROR"):
         missing.install()
     assert not missing.installed

@@ -57,6 +57,23 @@ def test_a_hook_that_is_not_right_is_explained(
     assert one.reason.startswith(reason), one.reason
 
 
+def test_a_plugin_that_lacks_a_package_says_how_to_install_it_and_is_not_broken(
+    install: Callable[..., None],
+    entry: Callable[[str], Registration],
+    spoilt: Callable[[str, str], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lacking = spoilt(
+        "return [Some]", "from dpbench.base.errors import PackageMissing; raise PackageMissing('It needs thing: get thing.')"
+    )
+    install("lacking", wanting=lacking)
+    monkeypatch.setenv("DPBENCH_STRICT_PLUGINS", "1")  # it would raise for a broken one
+    assert (entry("lacking").health, entry("lacking").name) == ("missing", "wanting")
+    assert "wanting" not in registry().names("mechanism")
+    with pytest.raises(Refused, match=r"^It needs thing: get thing\.$"):
+        registry().get("mechanism", "wanting")
+
+
 def test_a_misspelt_hook_does_not_cost_the_right_one(
     install: Callable[..., None], entries: Callable[[str], list[Registration]], good: str
 ) -> None:

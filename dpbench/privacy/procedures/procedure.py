@@ -27,6 +27,8 @@ class Procedure(ABC):
     proof: str
     measure: ClassVar[str] = "sensitivity"
     """What the bound is called."""
+    opaque: ClassVar[bool] = False
+    """Whether it runs a program that no replay can see into: only whole fits can be audited."""
 
     @property
     @abstractmethod
