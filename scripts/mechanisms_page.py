@@ -94,12 +94,12 @@ def missing_parts() -> Iterator[str]:
 
 
 def shipped(kind: str) -> list[type[Any]]:
-    """Return the component classes of this distribution."""
-    return [
-        entry.offer
-        for entry in registry().entries
-        if entry.kind == kind and entry.plugin.distribution == DISTRIBUTION and entry.offer
+    """Return the component classes of this distribution, those that wait for a package included."""
+    ours = [entry for entry in registry().entries if entry.kind == kind and entry.plugin.distribution == DISTRIBUTION]
+    classes = [
+        entry.offer or vars(entry.plugin.load())["MECHANISM"] for entry in ours if entry.offer or entry.health == "missing"
     ]
+    return sorted(classes, key=lambda cls: str(cls.name))
 
 
 def paragraphs(mechanism: type[Any]) -> list[str]:

@@ -87,7 +87,11 @@ class Diffprivlib(Mechanism):
         return Fit.good(weights)
 
 
+MECHANISM = Diffprivlib
+"""What is offered where the package is installed, and documented everywhere."""
+
+
 @hookimpl
 def dpbench_mechanisms() -> list[type[Mechanism]]:
     package().require()
-    return [Diffprivlib]
+    return [MECHANISM]

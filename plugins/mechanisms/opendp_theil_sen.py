@@ -74,7 +74,11 @@ class OpendpTheilSen(Mechanism):
         return Fit.good(curator.ask(ask) / [curator.geometry.constant, 1.0])
 
 
+MECHANISM = OpendpTheilSen
+"""What is offered where the package is installed, and documented everywhere."""
+
+
 @hookimpl
 def dpbench_mechanisms() -> list[type[Mechanism]]:
     package().require()
-    return [OpendpTheilSen]
+    return [MECHANISM]
