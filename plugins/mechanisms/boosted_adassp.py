@@ -50,7 +50,8 @@ class BoostedAdaSSP(Mechanism):
     Public: n and the bounds. The square of the intercept and the products of two levels of one attribute are known, and get no
     noise.
 
-    Cost: T passes over the rows of every run. The published T is 100; the default here is 20, which costs a fifth.
+    Cost: T passes over the rows of every run. The published T is 100. The default is 5: of 5, 10, 20, 50 and 100 it lost least on
+    real tables at every ε up to 10, because it splits the budget least.
 
     Reference: Tang, Aydore, Kearns et al. 2023, "Improved differentially private regression via gradient boosting", arXiv
     2303.03451.
@@ -67,7 +68,7 @@ class BoostedAdaSSP(Mechanism):
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     currency: ClassVar[Currency] = "approx"
 
-    rounds: int = option(20, low=1, help="T: passes over the rows; published: 100")
+    rounds: int = option(5, low=1, help="T: passes over the rows; published: 100")
     clip: float = option(1.0, low=0, open_low=True, help="c: residuals are clipped to this size")
     rho: float = option(0.05, low=0, high=1, open_low=True, open_high=True, help="ρ: the chance of a ridge that is too small")
 

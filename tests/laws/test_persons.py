@@ -72,6 +72,7 @@ def subject(mechanism: Mechanism, model: Any, shape: str, each: int = ROWS_EACH)
     [
         *((name, "one column" if "until" in name else "box") for name in MECHANISMS),
         *product(("fm", "dpba fang", "privr", "cdp_irls robust", "ssp"), OTHER_SHAPES),
+        *((name, "one column") for name in ("best", "best logistic")),
     ],
 )
 def test_no_change_of_a_person_moves_an_answer_by_more_than_its_bound(name, shape, make) -> None:

@@ -53,7 +53,7 @@ def test_logistic_regression_without_noise_is_the_same_algorithm_and_near_the_ex
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("model", ["linear", "logistic"])
 def test_the_ledger_s_total_is_the_budget(epsilon, model, drawn, make, fit_mechanism) -> None:
-    rows = drawn("binary" if model == "logistic" else "real")
+    rows = drawn("binary" if model == "logistic" else "real", n=800)
     ledger = fit_mechanism("best", rows, make("model", model), epsilon).curator.ledger
     assert (ledger.total.epsilon, ledger.total.delta) == (pytest.approx(epsilon, rel=1e-9), 1e-6)
     assert ledger.sound
@@ -70,6 +70,19 @@ def test_a_table_in_the_box_is_fitted_as_well_as_one_in_the_ball(model, drawn, m
         rows = drawn("binary" if model == "logistic" else "real", scaling)
         predictions.append(rows.x @ fit_mechanism("best", rows, make("model", model), 0.5).fit.weights[0])
     np.testing.assert_allclose(*predictions, rtol=0, atol=0.02)  # each scaling rounds the rows of its own
+
+
+@pytest.mark.parametrize("model", ["linear", "lasso"])
+def test_with_few_rows_it_is_dp_gd_and_each_run_decides_for_itself(model, drawn, make, fit_mechanism) -> None:
+    """nμ < D²/4 = 12.25 at 16 rows and ε = 3, where μ is 0.65, and not at 20."""
+    few, more, model = drawn(n=16), drawn(n=20), make("model", model)
+    alone = fit_mechanism("best", few, model, 3.0)
+    same = fit_mechanism("dp_gd", few, model, 3.0)
+    np.testing.assert_array_equal(alone.fit.weights, same.fit.weights)
+    assert alone.curator.ledger.total.epsilon == pytest.approx(3.0, rel=1e-9)
+    both = fit_mechanism("best", WholeSample(few, more), model, 3.0)
+    np.testing.assert_array_equal(both.fit.weights[0], alone.fit.weights[0])
+    assert len(fit_mechanism("best", more, model, 3.0).curator.tape) == 8
 
 
 def test_it_beats_one_release_of_the_moments_on_a_skewed_table(drawn, make, fit_mechanism) -> None:
