@@ -14,6 +14,8 @@ NOT_RANKED = {
     "no_privacy": "not private",
     "truncated": "not private",
     "drop_sensitive": "another mechanism on fewer columns",
+    "diffprivlib": "never sound, and needs a package in an environment of its own",
+    "opendp_theil_sen": "the same",
     "dpc": "needs sensitive columns, which these tables do not declare",
 }
 STUDY = next(paper for paper in papers() if paper.name == "leaderboard")
