@@ -76,6 +76,17 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
     return max(min(float(best.fun), rho + 2 * math.sqrt(rho * math.log(1 / delta))), 0.0)
 
 
+def zcdp_of_epsilon(epsilon: float, delta: float) -> float:
+    """Return the largest ρ whose ρ-zCDP is proven to be (ε, δ)-DP: the inverse of :func:`epsilon_of_zcdp`."""
+    high = gdp_of_epsilon(epsilon, delta) ** 2 / 2  # normal noise of this ρ is (ε, δ)-DP, which zCDP alone does not prove
+    low = high
+    for _ in range(MAX_DOUBLINGS):
+        if epsilon_of_zcdp(low, delta) <= epsilon:
+            break
+        low /= 2
+    return low if low == high else _root(lambda rho: epsilon_of_zcdp(rho, delta) - epsilon, low, high)
+
+
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import brentq
 

@@ -50,7 +50,7 @@ def repeat_answers(
         numbers, exact = [], []
         for index, (answer, table) in enumerate(zip(answers, tables, strict=True)):
             known = None if call.method == "ask" else answer.exact[0]  # a procedure may look at more than one sum
-            curators = subject.curators(table, size, f"call {number}, world {index}", known)
+            curators = subject.curators(table, size, f"call {number}, world {index}", known, of_one_run=known is None)
             numbers.append(np.concatenate([_repeat(call, answer, curator, bins) for curator in curators]))
             exact.append(_exact(call, answer, bins))
         yield RepeatedAnswers(answers[0], np.stack(numbers), np.stack(exact), call.method in ("release", "scan"))

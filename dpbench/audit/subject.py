@@ -25,7 +25,7 @@ from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Noise
 from dpbench.privacy.queries.histogram import Histogram
-from dpbench.privacy.queries.query import Query
+from dpbench.privacy.queries.query import Query, exact_answer
 from dpbench.privacy.replay import FLOW, Stopped, Violation
 
 BATCH_RUNS = 5_000
@@ -112,11 +112,18 @@ class AuditSubject:
         self.fit(curator)
         return curator
 
-    def curators(self, table: Rows, runs: int, stream: str, exact: Any = None) -> Iterator[Curator]:
-        """Yield curators that together hold one table in this many runs; with ``exact``, this is every query's exact answer."""
+    def curators(
+        self, table: Rows, runs: int, stream: str, exact: Any = None, of_one_run: bool = False
+    ) -> Iterator["BoundedRetryCurator"]:
+        """Yield curators that together hold one table in this many runs; with ``exact``, this is every query's exact answer.
+
+        ``of_one_run``: queries have the state of a single run, which is that of all runs.
+        """
         for start in range(0, runs, BATCH_RUNS):
             sample = WholeSample(*[table] * min(BATCH_RUNS, runs - start))
-            yield BoundedRetryCurator(sample, self.draws(stream, sample.runs, start), self.budget, exact)
+            curator = BoundedRetryCurator(sample, self.draws(stream, sample.runs, start), self.budget, exact)
+            curator.of_one_run = of_one_run
+            yield curator
 
     def repeat_fits(self, table: Rows, runs: int, stream: str) -> np.ndarray:
         """Return the weights of many fits on the same table: (runs, D)."""
@@ -178,6 +185,7 @@ class BoundedRetryCurator(Curator):
     def __init__(self, sample: Sample, draws: Draws, budget: Budget, exact: Any = None, max_calls: int | None = None) -> None:
         super().__init__(sample, draws, budget)
         self._known = exact
+        self.of_one_run = False
         self._max_calls = max_calls
 
     def until(self, query: Query, noise: Noise, accept: Accept, max_tries: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -202,6 +210,8 @@ class BoundedRetryCurator(Curator):
         return super()._pay(entry)
 
     def _exact(self, query: Query) -> np.ndarray:
+        if self.of_one_run:
+            return np.broadcast_to(exact_answer(query, self._sample.for_run(0)), (self.runs, query.size))
         return super()._exact(query) if self._known is None else np.broadcast_to(self._known, (self.runs, len(self._known)))
 
     def _count(self, query: Histogram, run: int) -> BinCounts:

@@ -17,6 +17,7 @@ from dpbench.accounting.conversion import (
     gdp_of_epsilon,
     gdp_of_pure,
     pure_of_gdp,
+    zcdp_of_epsilon,
 )
 
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-3, 0.1)
@@ -91,6 +92,7 @@ def test_what_is_accounted_is_calibrated_to_what_was_spent() -> None:
     for mu, delta in product(np.geomspace(0.01, 50, 12), (1e-9, 1e-6, 1e-4)):
         if epsilon_of_gdp(mu, delta) > 0:
             assert gdp_of_epsilon(epsilon_of_gdp(mu, delta), delta) == pytest.approx(mu, rel=1e-9)
+            assert zcdp_of_epsilon(epsilon_of_zcdp(mu, delta), delta) == pytest.approx(mu, rel=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 30.0])

@@ -32,6 +32,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("boosted_adassp", {"rounds": 3}),
     ("dp_gd", {"steps": 4}),
     ("dp_newton", {"steps": 2}),
+    ("frank_wolfe", {"steps": 2}),
     *(("adassp", {"calibration": calibration}) for calibration in ("joint", "published")),
     ("binagg", {}),
     ("drop_sensitive", {"base": "fm"}),
@@ -39,6 +40,9 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
 
 OWN_MODEL = {"dp_newton": "logistic"}
 """The model on which a mechanism is audited that does not fit linear regression."""
+
+CHOOSERS = {"frank_wolfe"}
+"""Mechanisms whose answers are choices: they have no noise on a sum that could be tested."""
 
 CLAIMLESS = {"no_privacy", "truncated"}
 """Mechanisms that claim nothing."""

@@ -49,6 +49,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "dp_gd logistic": ("logistic", {"steps": 2}),
     "binagg": ("linear", {}),
     "dp_newton": ("logistic", {"steps": 2}),
+    "frank_wolfe": ("linear", {"steps": 2}),
     "dpme": ("linear", {"cells": 100}),
     "fp": ("linear", {"bins": 3, "size": 20}),
     "drop_sensitive": ("linear", {"base": "fm"}),

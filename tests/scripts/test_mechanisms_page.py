@@ -33,6 +33,7 @@ SUPPORT = {
     "dp_gd": MODELS,
     "binagg": ("linear", "ridge", "lasso", "elastic_net"),
     "dp_newton": ("logistic",),
+    "frank_wolfe": MODELS,
 }
 
 
