@@ -193,7 +193,20 @@ def broken_paper(drop_in: Callable[[str], None], tmp_path: Path) -> None:
 
 @pytest.fixture
 def alone(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty folder, and no plugins, stores or settings from outside."""
+    """An empty folder, no plugins, stores or settings from outside, and reports whose PDFs are empty.
+
+    Embedding fonts in PDFs takes twice the time of a small sweep; tests of figures make real ones.
+    """
+    from dpbench.report.figures import style
+
+    whole = style.save
+
+    def save(figure: Any, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) -> None:
+        whole(figure, stem, tuple(kind for kind in kinds if kind != "pdf"))
+        if "pdf" in kinds:
+            stem.with_name(f"{stem.name}.pdf").write_bytes(b"%PDF-1.4 empty")
+
+    monkeypatch.setattr(style, "save", save)
     for name in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "MLFLOW_TRACKING_URI", "HYDRA_FULL_ERROR"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
