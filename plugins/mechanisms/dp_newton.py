@@ -49,8 +49,10 @@ class Newton(Mechanism):
     methods", NeurIPS, arXiv 2305.13209: both curvatures, floored eigenvalues, and noise in two places. In the paper the second
     noise is on the step; here it is on H, so that its size and the floor are public.
 
-    Errata: none known. Far from the minimum p(1 - p) is small and Newton's steps overshoot, while without clipping and noise each
-    step of the parabola lowers the loss.
+    Errata: as we read the authors' program, its neighbours add or remove a row, which moves a gradient half as far as replacing
+    one; it scales columns by their private means and deviations; and the length of a step of its comparison ``private_newton``
+    comes from the exact gradient and Hessian. Far from the minimum p(1 - p) is small and Newton's steps overshoot, while without
+    clipping and noise each step of the parabola lowers the loss.
     """
 
     name: ClassVar[str] = "dp_newton"

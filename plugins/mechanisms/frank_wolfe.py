@@ -86,7 +86,7 @@ class FrankWolfe(Mechanism):
 
     Cost: T passes over the rows of every run.
 
-    Reference: Talwar, Thakurta, Zhang 2015, "Nearly-optimal private LASSO", NIPS, Algorithm 2: Laplace noise on every score and
+    Reference: Talwar, Thakurta, Zhang 2015, "Nearly-optimal private LASSO", NIPS: Laplace noise on every score and
     advanced composition. The exponential mechanism makes the same kind of choice, and its bounded range costs less.
 
     Errata: a public benchmark's version (dpml-benchmark) scores a minibatch of 1,000 rows and scales noise by 1/n, without an
