@@ -60,6 +60,9 @@ def main() -> int:
     except Refused as refusal:
         print(refusal, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("The same command goes on; with --recorded it writes the pages of what is there.", file=sys.stderr)
+        return 130
     out = arguments.out.resolve()
     grid = [text for text in arguments.overrides if not text.startswith(KEYS_OF_EXECUTION)]
     write(scores, out, " ".join([COMMAND, *(["--quick"] if arguments.quick else []), *grid]))

@@ -29,6 +29,11 @@ COSTLY_PAIRS = 4
 
 The search for the worst pairs has tried all of them on every answer by then.
 """
+SEARCHED_ANSWERS = 3
+"""Answers to queries of one name for which whole tables are searched: the first, the last and one between.
+
+Each table is replayed through all calls, so the time grows with the square of the steps of an iterative mechanism.
+"""
 MAX_CALLS_AT_SIZE = 20
 """Calls that are replayed on the tables of a size class."""
 MAX_NUMBERS = 2_000_000
@@ -65,7 +70,7 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
         for common, index, change in _replayed(kinds, together, alone):
             first, second = pairs.take(index).tables(common, change)
             ratio = max([ratio, *replay(subject, WholeSample(*first), WholeSample(*second))[1]])
-        for answer in tape:
+        for answer in _samples(tape):
             for one, other in worst_tables(geometry, answer, pairs, rows, generator):
                 ratio = max([ratio, *replay(subject, WholeSample(one), WholeSample(other))[1]])
         check_fits(subject)
@@ -77,6 +82,16 @@ def audit_replays(subject: AuditSubject, tape: Sequence[Answer]) -> tuple[Replay
     except Violation as error:
         violation = str(error)
     return Replays(pairs.first.n, len(tape), ratio, pairs.origin[0], violation, n), pairs
+
+
+def _samples(tape: Sequence[Answer]) -> list[Answer]:
+    """Return up to SEARCHED_ANSWERS answers to the queries of each name and class, at even steps, in their order."""
+    groups: dict[tuple[type, str], list[int]] = {}
+    for number, answer in enumerate(tape):
+        groups.setdefault((type(answer.call.query), answer.call.query.name), []).append(number)
+    steps = (np.linspace(0, len(numbers) - 1, min(len(numbers), SEARCHED_ANSWERS)).astype(int) for numbers in groups.values())
+    chosen = {numbers[step] for numbers, at in zip(groups.values(), steps, strict=True) for step in at}
+    return [tape[number] for number in sorted(chosen)]
 
 
 def _replayed(kinds: Sequence[Rows], together: np.ndarray, alone: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, Change]]:

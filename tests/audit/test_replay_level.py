@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import Pure
+from dpbench.audit import replay_level
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.procedure import audit
 from dpbench.audit.replay_level import MAX_CALLS_AT_SIZE, audit_replays, replay
@@ -120,6 +121,18 @@ def test_the_worst_pair_comes_first_and_its_move_is_the_reported_one(make) -> No
     first, second = pairs.take(np.array([0])).tables(common_rows(subject.geometry, subject.settings.rows - 1))
     _, (ratio,) = replay(subject, WholeSample(*first), WholeSample(*second))
     assert ratio == pytest.approx(replays.ratio, rel=1e-9)
+
+
+def test_the_time_of_an_audit_grows_with_the_steps_and_not_with_their_square(make, monkeypatch) -> None:
+    """Tables that are searched for one answer are replayed through all of them: 3 of 30 answers are enough."""
+    searched = []
+    monkeypatch.setattr(replay_level, "worst_tables", lambda geometry, answer, *_: searched.append(answer) or [])
+    model = make("model", "robust")
+    mechanism = make("mechanism", "cdp_irls", iterations=30)
+    subject = AuditSubject(mechanism, model, Budget(1.0, 1e-6, "zcdp"), example_geometry(model, 1), AuditSettings())
+    tape = subject.tape_fit().tape
+    audit_replays(subject, tape)
+    assert searched == [tape[0], tape[14], tape[29]]
 
 
 class Confiding(Mechanism):
