@@ -32,7 +32,8 @@ class FunctionalMechanism(Mechanism):
 
     ``noise=knorm`` draws all coefficients together: a radius Gamma(d + 1)/ε times a uniform point of the box whose sides are the
     ranges of the d coefficients (Hardt and Talwar 2010). At D = 14 the standard deviations on M are 70/ε on and 139/ε off the
-    diagonal, where tight Laplace noise has 318/ε and 159/ε.
+    diagonal, where tight Laplace noise has 318/ε and 159/ε. It grows with the number of coefficients, and the tight Laplace noise
+    with that of groups: with many one-hot columns K-norm noise is the larger one.
 
     Guarantee: ε-DP for replace-one neighbours (Theorem 1). ``until_bounded`` uses neither ridge nor repair; it draws the noise
     again until the objective is bounded, at ε/2 per draw (Lemma 5).
