@@ -48,6 +48,7 @@ SLOW = (
     *("cli/test_report.py", "cli/test_data.py", "cli/test_audit.py", "cli/test_claims.py", "cli/test_plan.py"),
     *("cli/test_leaderboard.py", "report/leaderboard/test_diagrams.py"),
     *("records/test_names.py", "contracts/test_metric.py", "experiments/test_presets.py"),
+    *("plugins/mechanisms/test_diffprivlib", "plugins/mechanisms/test_opendp"),  # a process for each fit, where installed
     *("privacy/test_secure_noise.py", "privacy/queries/test_sparse_histogram.py"),
 )
 """Folders and files whose tests run sweeps, servers or thousands of fits: they carry the marker ``slow``."""
