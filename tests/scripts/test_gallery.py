@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,9 @@ def load() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def gallery() -> Iterator[ModuleType]:
-    yield load()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPBENCH_CACHE", os.environ["DPBENCH_USERS_CACHE"])
+        yield load()
     del sys.modules["gallery"]
 
 
