@@ -17,7 +17,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.polynomial import Convention, Loss, Polynomial
 from dpbench.privacy.queries.quadratic import Quadratic
 
-Capability = Literal["polynomial", "truncation", "gradient", "weighted", "likelihood", "reweighted"]
+Capability = Literal["polynomial", "truncation", "gradient", "weighted", "likelihood", "reweighted", "smoothness"]
 
 
 class Problem(ABC):
@@ -32,6 +32,7 @@ class Problem(ABC):
         ``gradient``: ``gradient(x, y, weights)`` and ``curvature(x, y, weights)``, the first and the second derivative of
         each row's loss along x'w, which is convex, with ``largest_slope`` and ``largest_curvature``, the suprema of their
         sizes (gradient methods).
+        ``smoothness``: the penalty is quadratic, if there is one (mechanisms that perturb the objective, or its minimum).
         ``weighted``: ``weighted(x, y, weight)``, the fit of weighted rows (mechanisms with histograms).
         ``likelihood``: ``log_likelihood(x, y, weights, variance)`` of each row. It must depend on x'w alone, because attacks
         pass (x'w, 1) in place of (x, w).

@@ -72,7 +72,9 @@ class Linear(Model):
     """
 
     name: ClassVar[str] = "linear"
-    provides: ClassVar[frozenset[Capability]] = frozenset({"polynomial", "gradient", "weighted", "likelihood", "reweighted"})
+    provides: ClassVar[frozenset[Capability]] = frozenset(
+        {"polynomial", "gradient", "smoothness", "weighted", "likelihood", "reweighted"}
+    )
 
     def prepare(self, curator: Curator) -> Problem:
         return LeastSquares(curator.geometry, curator.n)

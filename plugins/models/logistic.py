@@ -108,7 +108,9 @@ class Logistic(Model):
     name: ClassVar[str] = "logistic"
     target: ClassVar[TargetKind] = "binary"
     primary: ClassVar[str] = "error_rate"
-    provides: ClassVar[frozenset[Capability]] = frozenset({"polynomial", "truncation", "gradient", "weighted", "likelihood"})
+    provides: ClassVar[frozenset[Capability]] = frozenset(
+        {"polynomial", "truncation", "gradient", "smoothness", "weighted", "likelihood"}
+    )
 
     def prepare(self, curator: Curator) -> Problem:
         return Likelihood(curator.geometry, curator.n)

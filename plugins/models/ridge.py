@@ -68,7 +68,7 @@ class Ridge(Model):
     """
 
     name: ClassVar[str] = "ridge"
-    provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES
+    provides: ClassVar[frozenset[Capability]] = PENALISED_CAPABILITIES | {"smoothness"}
 
     penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, the weight of the penalty; cv: cross-validated, which leaks")
     penalty_on: PenaltyForm = option("mean", help="what λ is relative to: the mean loss, or the summed loss")

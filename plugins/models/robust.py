@@ -95,7 +95,7 @@ class Robust(Model):
     name: ClassVar[str] = "robust"
     primary: ClassVar[str] = "mae"
     metrics: ClassVar[frozenset[str]] = frozenset({"mae"})
-    provides: ClassVar[frozenset[Capability]] = frozenset({"gradient", "weighted", "likelihood", "reweighted"})
+    provides: ClassVar[frozenset[Capability]] = frozenset({"gradient", "smoothness", "weighted", "likelihood", "reweighted"})
 
     def prepare(self, curator: Curator) -> Problem:
         return AbsoluteDeviations(curator.geometry, curator.n)

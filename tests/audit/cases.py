@@ -35,14 +35,16 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
     ("frank_wolfe", {"steps": 2}),
     *(("adassp", {"calibration": calibration}) for calibration in ("joint", "published")),
     ("binagg", {}),
+    *(("objective_perturbation", {"variant": variant}) for variant in ("tight", "pure")),
+    ("output_perturbation", {}),
     ("drop_sensitive", {"base": "fm"}),
 ]
 
 OWN_MODEL = {"dp_newton": "logistic"}
 """The model on which a mechanism is audited that does not fit linear regression."""
 
-CHOOSERS = {"frank_wolfe"}
-"""Mechanisms whose answers are choices: they have no noise on a sum that could be tested."""
+NOT_SUMS = {"frank_wolfe", "objective_perturbation", "output_perturbation"}
+"""Mechanisms whose answers are choices or minimisers: they have no noise on a sum that could be tested."""
 
 CLAIMLESS = {"no_privacy", "truncated"}
 """Mechanisms that claim nothing."""

@@ -41,7 +41,7 @@ def test_statistics_find_nothing_against_a_mechanism_that_keeps_its_claim(sound_
     model = cases.OWN_MODEL.get(name, "linear")
     outcome = audited(make("mechanism", name, **options), model, shape, rows=rows, runs=1_000, confidence=0.9999)
     assert outcome.passed, outcome.violations
-    assert bool(outcome.noise_tests) == (name not in cases.CHOOSERS)
+    assert bool(outcome.noise_tests) == (name not in cases.NOT_SUMS)
     assert {bound.output for bound in outcome.lower_bounds} > {"weights"}
     assert outcome.epsilon == max(bound.epsilon for bound in outcome.lower_bounds)
 

@@ -34,6 +34,8 @@ SUPPORT = {
     "binagg": ("linear", "ridge", "lasso", "elastic_net"),
     "dp_newton": ("logistic",),
     "frank_wolfe": MODELS,
+    "objective_perturbation": ("linear", "ridge", "logistic", "robust"),
+    "output_perturbation": ("linear", "ridge", "logistic", "robust"),
 }
 
 

@@ -1,0 +1,70 @@
+"""The minimum of a summed convex loss: where its gradient is zero, however the runs are put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from dpbench.data.samples import WholeSample
+from dpbench.privacy.procedures.convex_minimum import minimise
+from dpbench.privacy.procedures.row_loss import RowLoss
+
+
+class LogLoss:
+    """log(1 + e^t) - y t; with ``sign`` -1 it is concave."""
+
+    def __init__(self, sign: float = 1.0) -> None:
+        self.sign = sign
+
+    def gradient(self, x: Any, y: Any, weights: Any) -> Any:
+        return self.sign * (expit(x @ weights) - y)
+
+    def curvature(self, x: Any, y: Any, weights: Any) -> Any:
+        return self.sign * expit(x @ weights) * expit(-x @ weights)
+
+
+class Absolute:
+    """Huber's loss with a narrow parabola: nearly a kink."""
+
+    def gradient(self, x: Any, y: Any, weights: Any) -> Any:
+        return np.clip((x @ weights - y) / 1e-3, -1, 1)
+
+    def curvature(self, x: Any, y: Any, weights: Any) -> Any:
+        return (np.abs(x @ weights - y) < 1e-3) / 1e-3
+
+
+@pytest.fixture
+def tables(geometry, rows):
+    """Two tables of this many rows."""
+
+    def made(n: int) -> list[Any]:
+        generator = np.random.default_rng(n)
+        return [rows(geometry(3), generator.uniform(-1, 1, (n, 3)), generator.integers(0, 2, n)) for _ in range(2)]
+
+    return made
+
+
+@pytest.mark.parametrize("n", [1, 8, 40_000])
+@pytest.mark.parametrize("scale", [0.1, 30.0, 3e4])
+def test_the_gradient_is_zero_at_the_minimum(n, scale, tables) -> None:
+    """Also for a table that starts from a part of its rows, and for noise that pushes the weights far out."""
+    first, second = tables(n)
+    sample = WholeSample(first, first, second)
+    noise = scale * np.random.default_rng(1).normal(size=(3, 3))
+    for loss in (RowLoss(LogLoss(), 1.0, 0.25, 2.0), RowLoss(Absolute(), 1.0, 1e3, 2.0)):
+        weights = minimise(sample, loss, np.full((3, 3), 0.7), noise, 1e-9)
+        for run, table in enumerate((first, first, second)):
+            gradient = loss.slopes((table.x @ weights[run])[:, None], table.y)[:, 0] @ table.x + 0.7 * weights[run] + noise[run]
+            assert np.linalg.norm(gradient) < 1e-9 * (1 + n + scale)
+            alone = minimise(WholeSample(table), loss, np.full((1, 3), 0.7), noise[[run]], 1e-9)
+            np.testing.assert_allclose(alone[0], weights[run], rtol=1e-7, atol=1e-8 * scale)
+
+
+def test_a_loss_without_a_minimum_has_no_weights(tables) -> None:
+    (table, _) = tables(50)
+    weights = minimise(WholeSample(table), RowLoss(LogLoss(-1.0), 1.0, 0.25, 2.0), np.full((1, 3), 0.7), np.zeros((1, 3)), 1e-9)
+    gradient = table.x.T @ (table.y - expit(table.x @ weights[0])) + 0.7 * weights[0]
+    assert np.isnan(weights).all() or np.linalg.norm(gradient) < 1e-6
