@@ -72,7 +72,7 @@ def test_a_table_in_the_box_is_fitted_as_well_as_one_in_the_ball(model, drawn, m
     np.testing.assert_allclose(*predictions, rtol=0, atol=0.02)  # each scaling rounds the rows of its own
 
 
-@pytest.mark.parametrize("model", ["linear", "lasso"])
+@pytest.mark.parametrize("model", ["linear", "ridge"])
 def test_with_few_rows_it_is_dp_gd_and_each_run_decides_for_itself(model, drawn, make, fit_mechanism) -> None:
     """nμ < D²/4 = 12.25 at 16 rows and ε = 3, where μ is 0.65, and not at 20."""
     few, more, model = drawn(n=16), drawn(n=20), make("model", model)
