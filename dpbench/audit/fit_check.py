@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from dpbench.accounting.composition import compose
-from dpbench.audit.neighbours import ROUNDS, SURVIVORS, Pairs, columns_of, fixed_and_random_pairs, join, random_rows, search
+from dpbench.audit.neighbours import (
+    MAX_CONTRIBUTIONS,
+    ROUNDS,
+    SURVIVORS,
+    Pairs,
+    columns_of,
+    fixed_and_random_pairs,
+    join,
+    random_rows,
+    search,
+)
 from dpbench.audit.transcript import Transcript, fit_again, transcript_of
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.pristine_process import TaskFailed, run_pristine
@@ -26,7 +36,7 @@ from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.noise import Draws, Noise, length
 from dpbench.privacy.procedures.procedure import Procedure
 from dpbench.privacy.queries.histogram import Histogram
-from dpbench.privacy.queries.query import MomentQuery, Query, contributions
+from dpbench.privacy.queries.query import Query, RowQuery, contributions
 from dpbench.privacy.replay import ROUNDING, Violation
 
 RUNS_ALONE = 3
@@ -102,14 +112,15 @@ def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator
     run = least if answer.run is None else answer.run
     number = run if answer.run is None else 0
     rows = columns_of(sample.rows(run), geometry)
-    if not (is_core_class(type(query)) and isinstance(query, MomentQuery) and not query.weighted):
+    if not is_core_class(type(query)) or isinstance(query, RowQuery) or getattr(query, "weighted", False):
         _check_sum(query, rows, number, np.asarray(answer.exact)[number], generator)
 
     def move(first: Rows, second: Rows) -> np.ndarray:
         one, other = (contributions(query, part, number) * (part.z[:, :1] > 0) for part in (first, second))
         return noise.moved(geometry.replaced_rows * one, geometry.replaced_rows * other, run=number)
 
-    chosen = rows.take(generator.permutation(rows.n)[:PAIRED_ROWS])
+    paired = min(PAIRED_ROWS, max(MAX_CONTRIBUTIONS // query.size, 1))
+    chosen = rows.take(generator.permutation(rows.n)[:paired])
     real = Pairs(chosen, chosen.take(generator.permutation(chosen.n)), ("rows",) * chosen.n)
     worst = search(move, join(fixed_and_random_pairs(geometry, generator), real), generator, rounds, SURVIVORS)
     _check_ratio(answer, noise, float(move(worst.first, worst.second)[0]))

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpbench.audit.neighbours import Pairs, columns_of, common_rows, nudge, random_rows, zero_rows
+from dpbench.base.core_classes import is_core_class
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 from dpbench.privacy.calls import Answer
-from dpbench.privacy.queries.query import RowQuery, contributions
+from dpbench.privacy.queries.query import CellQuery, RowQuery, contributions
 
 TABLE_KINDS = 4
 """Random rows, zeros, corners, and one row again and again."""
@@ -32,7 +33,9 @@ def common_tables(geometry: Geometry, count: int) -> list[Rows]:
 def looks_at_rows(answer: Answer) -> bool:
     """Return whether a query's own function sees rows: otherwise the core counts them, or maps its moments."""
     query = answer.call.query
-    return answer.call.method not in ("scan", "sparse") and (isinstance(query, RowQuery) or getattr(query, "weighted", False))
+    cells = isinstance(query, CellQuery) and not is_core_class(type(query))
+    own = cells or isinstance(query, RowQuery) or getattr(query, "weighted", False)
+    return answer.call.method not in ("scan", "sparse") and own
 
 
 def worst_tables(
@@ -41,11 +44,7 @@ def worst_tables(
     """Yield pairs of neighbouring tables of ``count`` rows that move an answer far, if it could depend on all of their rows."""
     call, noise = answer.call, answer.noise
     query = call.query
-    if (
-        noise is None
-        or call.method in ("scan", "sparse")
-        or not (isinstance(query, RowQuery) or getattr(query, "weighted", False))
-    ):
+    if noise is None or not looks_at_rows(answer):
         return
 
     def move(first: Rows, second: Rows) -> float:

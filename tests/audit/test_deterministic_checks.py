@@ -16,7 +16,7 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, laplace
-from dpbench.privacy.queries.query import Layer, MomentQuery, RowQuery
+from dpbench.privacy.queries.query import CellQuery, Layer, MomentQuery, RowQuery
 from dpbench.privacy.replay import Violation
 
 
@@ -124,6 +124,28 @@ class Weighty(MomentQuery):
         return rows.y - rows.y.mean()
 
 
+class AboveTheMedian:
+    """Divides rows at their median target, which depends on all of them."""
+
+    def locate(self, rows: Any) -> np.ndarray:
+        return np.asarray(rows.y > np.median(rows.y), dtype=int)[:, None]
+
+
+class MedianCells(CellQuery):
+    """The number of rows on either side of the median."""
+
+    name = "median cells"
+    cells = 2
+    columns = (0,)
+    partition = AboveTheMedian()
+
+    def cell_of(self, index: np.ndarray, run: int) -> np.ndarray:
+        return index[:, 0]
+
+    def values(self, rows: Any) -> np.ndarray:
+        return np.asarray(rows.z[:, :1])
+
+
 @pytest.fixture
 def subject(make):
     model = make("model", "linear")
@@ -163,6 +185,12 @@ def test_noise_reaches_weights_or_they_are_constant(sound, subject) -> None:
 def test_a_sound_query_is_the_sum_of_its_rows_on_every_table(subject) -> None:
     sound = subject(Asked(query=Sums()), size_class=1_000)
     check_sums(sound, sound.tape_fit().tape)
+
+
+def test_a_cell_that_depends_on_other_rows_is_caught(subject) -> None:
+    asked = subject(Asked(query=MedianCells()), size_class=1_000)
+    with pytest.raises(Violation, match="depends on the other rows"):
+        check_sums(asked, asked.tape_fit().tape)
 
 
 @pytest.mark.parametrize("query", [*map(Sums, ("centred", "normalised", "position", "large tables", "duplicates")), Weighty()])
