@@ -14,8 +14,10 @@ from dpbench.report.leaderboard.wording import title
 
 ROW, BAR = 0.2, 0.13
 """Inches between two names, and between two bars."""
-WIDTH, MARGIN = 7.6, 2.0
-"""Inches: the whole figure, and the names at either side."""
+AXES = 4.4
+"""Inches: the width of the axes. The names next to them take what the longest one needs."""
+LETTER = 0.062
+"""Inches: the width of a letter of a name, nearly."""
 
 
 def save_diagrams(model: str, tournament: Tournament, folder: Path) -> list[str]:
@@ -35,8 +37,10 @@ def _rank_diagram(model: str, tournament: Tournament) -> Figure:
     left = entries[: -(-len(entries) // 2)]
     top = 0.75 + BAR * max(len(alike), 1)
     height = top + ROW * len(left) + 0.15
-    figure = Figure(figsize=(WIDTH, height))
-    axes: Axes = figure.add_axes((MARGIN / WIDTH, 0, 1 - 2 * MARGIN / WIDTH, 1))
+    margin = LETTER * max(len(entry.name) for entry in entries) + 0.55
+    width = AXES + 2 * margin
+    figure = Figure(figsize=(width, height))
+    axes: Axes = figure.add_axes((margin / width, 0, AXES / width, 1))
     axes.set(xlim=(1, max(len(entries), 2)), ylim=(height, 0))
     axes.axis("off")
     heading = f"{title(model)}: mean ranks on {plural(len(tournament.tables), 'table')} (1 is the best)"
@@ -51,14 +55,14 @@ def _rank_diagram(model: str, tournament: Tournament) -> Figure:
     for number, group in enumerate(alike):
         level = line + 0.12 + BAR * number
         axes.plot([ranks[group[0]] - 0.04, ranks[group[-1]] + 0.04], [level, level], linewidth=3.5, clip_on=False, **black)
-    reach = (max(len(entries), 2) - 1) * MARGIN / (WIDTH - 2 * MARGIN)  # of the margin, in ranks
+    inch = (max(len(entries), 2) - 1) / AXES  # in ranks
     for side, names in ((-1, left), (1, entries[len(left) :][::-1])):
-        end = 1 - 0.04 * reach if side < 0 else len(entries) + 0.04 * reach
+        end = 1 - 0.08 * inch if side < 0 else len(entries) + 0.08 * inch
         for number, entry in enumerate(names):
             level = top + ROW * number
             axes.plot([entry.mean_rank, entry.mean_rank, end], [line, level, level], "-", color="#777777", lw=0.7, clip_on=False)
             text = f"{entry.name}  {entry.mean_rank:.2f}" if side < 0 else f"{entry.mean_rank:.2f}  {entry.name}"
-            axes.text(end + side * 0.02 * reach, level, text, ha="right" if side < 0 else "left", va="center", fontsize=7.5)
+            axes.text(end + side * 0.04 * inch, level, text, ha="right" if side < 0 else "left", va="center", fontsize=7.5)
     return figure
 
 
@@ -71,7 +75,9 @@ def _rank_lines(model: str, tournament: Tournament) -> Figure:
     """Draw the mean rank of each mechanism over the tables against ε."""
     entries, epsilons = tournament.entries, tournament.epsilons
     looks = _looks([entry.name for entry in entries])
-    figure = Figure(figsize=(WIDTH, max(3.2, 0.5 + 0.19 * len(entries))))
+    names = LETTER * max(len(entry.name) for entry in entries) + 0.75
+    width = 0.6 + AXES + names
+    figure = Figure(figsize=(width, max(3.2, 0.5 + 0.19 * len(entries))))
     axes: Axes = figure.subplots()
     for entry in entries:
         look = looks[entry.name]
@@ -82,7 +88,7 @@ def _rank_lines(model: str, tournament: Tournament) -> Figure:
     axes.minorticks_off()
     axes.invert_yaxis()
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-    figure.subplots_adjust(left=0.08, right=0.7, bottom=0.14, top=0.92)
+    figure.subplots_adjust(left=0.6 / width, right=1 - names / width, bottom=0.14, top=0.92)
     return figure
 
 
