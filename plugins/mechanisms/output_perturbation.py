@@ -29,8 +29,9 @@ class OutputPerturbation(Mechanism):
 
     Formula: w = argmin Σ loss(x_i'w, y_i) + penalty + (α/2)‖w‖², then w + noise. With |loss'| <= L, loss'' <= c and ‖x‖ <= R,
     which the geometry states, a replaced row moves w by at most 2LR/α. ``gaussian``: σ = 2LR/(αμ), where μ-GDP is (ε, δ).
-    ``pure``: a density proportional to exp(-‖noise‖/β), β = 2LR/(αε). A larger α means less noise and more shrinkage: it is
-    √(n c ℓ) by default, where ℓ/α is the typical length of the noise; both are then about equal in directions of curvature nc.
+    ``pure``: a density proportional to exp(-‖noise‖/β), β = 2LR/(αε). A larger α means less noise and more shrinkage. For
+    a box with P parts, columns and groups, let ℓ/α be the typical length of the noise. The default is α = √(ncℓ) + 2ℓ: noise and
+    shrinkage are about equal in directions of curvature nc, and the noise is no longer than ½. Elsewhere α is R²/P times that.
 
     Guarantee: μ-GDP, with the μ of (ε, δ), for replace-one neighbours; ε-DP with ``pure``. The proof is strong convexity, in
     docs/sensitivities.md. It is for the exact minimiser: what Newton's method leaves is 1e-9 of the bound.
@@ -62,8 +63,11 @@ class OutputPerturbation(Mechanism):
         loss, penalty, side = bounded_loss(problem, self.clip), quadratic_penalty(problem), curator.geometry.dimension
         law: Law = "gamma" if self.variant == "pure" else "gaussian"
         bound = budget.epsilon if law == "gamma" else gdp_of_epsilon(budget.epsilon, budget.delta)
-        length = loss.reach / bound * (side if law == "gamma" else math.sqrt(side))
-        alpha = self.ridge * np.sqrt(curator.n * loss.curvature * length)
+        geometry = curator.geometry
+        parts = geometry.numeric + len(geometry.groups) + geometry.intercept
+        length = 2 * loss.slope * math.sqrt(parts) / bound * (side if law == "gamma" else math.sqrt(side))
+        # the ridge of the box: in the ball and the corner the same weights are longer
+        alpha = self.ridge * loss.norm**2 / parts * (np.sqrt(curator.n * loss.curvature * length) + 2 * length)
         return Fit.good(curator.ask(PerturbedMinimum(loss, alpha, law, bound, penalty)))
 
 
