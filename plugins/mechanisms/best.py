@@ -23,9 +23,12 @@ from dpbench.privacy.queries.second_moments import SecondMoments
 
 from ._whitened_gradient import WhitenedGradient
 from .dp_gd import GradientDescent
+from .ssp import SufficientStatistics
 
-FEW_ROWS = 0.25
-"""Below this many rows, in units of D²/μ, X'X costs more than it is worth, and plain descent is better."""
+HOPELESS_ROWS = 40
+"""Below this many rows, in units of 1/μ, steps are mostly noise: one release with a high floor does the least harm."""
+FEW_ROWS, FEW_PER_SQUARE = 80, 0.25
+"""Below this many rows, in units of 1/μ, or of D²/μ, X'X costs more than it is worth, and plain descent is better."""
 STEPS = 6
 MATRIX_SHARE = 0.3
 """The share of μ² for X'X."""
@@ -51,13 +54,14 @@ DOUBT = 2.0
 class Best(Mechanism):
     """Descend along noisy clipped gradients in coordinates in which one noisy X'X is the identity.
 
-    Formula: Q is X'X plus noise, its eigenvalues raised to a floor of 0.3 times the noise's largest one. With A = Q^-½ and w = 0,
-    six steps w += A (Σ clip(A'x r, Γ) + noise), r = y - x'w: a row's vector is shortened to the length Γ. The numbers of rows in
-    24 bins of length, each √2 times as wide as the next, are released with each gradient; the next Γ is the edge above which
-    about 6√D/μ rows were counted, so that clipping costs about as much as noise. For logistic regression r is 4(y - p), and the
-    mean curvature 4p(1 - p), released too, prolongs steps that are not mostly noise. Such steps also repeat up to 0.3 of the last
-    move. A model's penalty is added at the end, to the quadratic of matrix Q with its minimum at w. Where nμ < D²/4, Q is mostly
-    noise, and the fit is that of dp_gd; lasso and elastic net, for which that means 25 convex programs a run, keep Q.
+    Formula: Q is X'X plus noise, its eigenvalues raised to a floor of 0.3 times the noise's largest one. With A = Q^-½ and w =
+    0, six steps w += A (Σ clip(A'x r, Γ) + noise), r = y - x'w: a row's vector is shortened to the length Γ. The numbers of
+    rows in 24 bins of length, each √2 times as wide as the next, are released with each gradient; the next Γ is the edge above
+    which about 6√D/μ rows were counted, so that clipping costs about as much as noise. For logistic regression r is 4(y - p),
+    and the mean curvature 4p(1 - p), released too, prolongs steps that are not mostly noise. Such steps also repeat up to 0.3
+    of the last move. A model's penalty is added at the end, to the quadratic of matrix Q with its minimum at w. Where nμ is
+    below D²/4 or 80, Q is mostly noise, and the fit is that of dp_gd; lasso and elastic net, for which that means 25 convex
+    programs a run, keep Q. Where nμ < 40, nothing is learned, and the fit is that of ssp, which then stays closest to zero.
 
     Guarantee: μ-GDP, hence (ε, δ)-DP, for replace-one neighbours: adaptive composition of one release of X'X with 0.3 μ² and of
     seven clipped sums (docs/sensitivities.md). A and Γ follow from released answers, and are the same for all rows.
@@ -89,12 +93,16 @@ class Best(Mechanism):
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         mu = gdp_of_epsilon(budget.epsilon, budget.delta)
-        few = curator.n * mu < FEW_ROWS * curator.geometry.dimension**2
-        if few.any() and problem.closed_form and math.isfinite(problem.largest_curvature):
-            if few.all():
-                return GradientDescent().fit(curator, problem, budget)
+        rows = curator.n * mu / curator.geometry.replaced_rows
+        enough = max(FEW_ROWS, FEW_PER_SQUARE * curator.geometry.dimension**2)
+        descends = problem.closed_form and math.isfinite(problem.largest_curvature)
+        kinds = np.where(rows < HOPELESS_ROWS, "ssp", np.where((rows < enough) & descends, "dp_gd", "whitened"))
+        if len(set(kinds.tolist())) > 1:
             return joined([self.fit(curator.for_run(run), problem.for_run(run), budget) for run in range(curator.runs)])
-        return self._whitened(curator, problem, mu)
+        if kinds[0] == "whitened":
+            return self._whitened(curator, problem, mu)
+        base = SufficientStatistics() if kinds[0] == "ssp" else GradientDescent()
+        return base.fit(curator, problem, budget)
 
     def _whitened(self, curator: Curator, problem: Problem, mu: float) -> Fit:
         """Return the fit of the descent in whitened coordinates."""

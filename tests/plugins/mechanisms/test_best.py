@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.conversion import gdp_of_epsilon
+from dpbench.audit.procedure import audit
+from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
+from dpbench.privacy.ledger import Budget
 
 SQUARES: dict[str, dict[str, Any]] = {"linear": {}, "ridge": {"penalty": 0.02}, "lasso": {"penalty": 0.02}}
 
@@ -53,7 +56,7 @@ def test_logistic_regression_without_noise_is_the_same_algorithm_and_near_the_ex
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("model", ["linear", "logistic"])
 def test_the_ledger_s_total_is_the_budget(epsilon, model, drawn, make, fit_mechanism) -> None:
-    rows = drawn("binary" if model == "logistic" else "real", n=800)
+    rows = drawn("binary" if model == "logistic" else "real", n=4_000)
     ledger = fit_mechanism("best", rows, make("model", model), epsilon).curator.ledger
     assert (ledger.total.epsilon, ledger.total.delta) == (pytest.approx(epsilon, rel=1e-9), 1e-6)
     assert ledger.sound
@@ -68,21 +71,40 @@ def test_a_table_in_the_box_is_fitted_as_well_as_one_in_the_ball(model, drawn, m
     predictions = []
     for scaling in ("box", "ball"):
         rows = drawn("binary" if model == "logistic" else "real", scaling)
-        predictions.append(rows.x @ fit_mechanism("best", rows, make("model", model), 0.5).fit.weights[0])
+        predictions.append(rows.x @ fit_mechanism("best", rows, make("model", model), 3.0).fit.weights[0])
     np.testing.assert_allclose(*predictions, rtol=0, atol=0.02)  # each scaling rounds the rows of its own
 
 
 @pytest.mark.parametrize("model", ["linear", "ridge"])
-def test_with_few_rows_it_is_dp_gd_and_each_run_decides_for_itself(model, drawn, make, fit_mechanism) -> None:
-    """nμ < D²/4 = 12.25 at 16 rows and ε = 3, where μ is 0.65, and not at 20."""
-    few, more, model = drawn(n=16), drawn(n=20), make("model", model)
-    alone = fit_mechanism("best", few, model, 3.0)
-    same = fit_mechanism("dp_gd", few, model, 3.0)
-    np.testing.assert_array_equal(alone.fit.weights, same.fit.weights)
-    assert alone.curator.ledger.total.epsilon == pytest.approx(3.0, rel=1e-9)
-    both = fit_mechanism("best", WholeSample(few, more), model, 3.0)
-    np.testing.assert_array_equal(both.fit.weights[0], alone.fit.weights[0])
-    assert len(fit_mechanism("best", more, model, 3.0).curator.tape) == 8
+def test_with_few_rows_it_is_dp_gd_or_ssp_and_each_run_decides_for_itself(model, drawn, make, fit_mechanism) -> None:
+    """At ε = 3 μ is 0.65: nμ is 26, 65 and 91 at these numbers of rows, and D²/4 = 12.25."""
+    tables, model = [drawn(n=n) for n in (40, 100, 140)], make("model", model)
+    alone = [fit_mechanism("best", rows, model, 3.0) for rows in tables]
+    for fitted, rows, name in zip(alone, tables, ("ssp", "dp_gd"), strict=False):
+        np.testing.assert_array_equal(fitted.fit.weights, fit_mechanism(name, rows, model, 3.0).fit.weights)
+        assert fitted.curator.ledger.total.epsilon == pytest.approx(3.0, rel=1e-9)
+    assert [len(fitted.curator.tape) for fitted in alone] == [1, 25, 8]
+    together = fit_mechanism("best", WholeSample(*tables), model, 3.0)
+    np.testing.assert_array_equal(together.fit.weights[0], alone[0].fit.weights[0])
+
+
+def test_where_nothing_is_learned_it_does_no_more_harm_than_ssp(drawn, make, fit_mechanism) -> None:
+    rows, model = drawn(n=400), make("model", "linear")
+    sample = WholeSample(*[rows] * 20)
+    fits = [fit_mechanism(name, sample, model, 0.1).fit.weights for name in ("best", "ssp")]
+    np.testing.assert_array_equal(*fits)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_an_audit_of_the_whitened_steps_passes(model, make) -> None:
+    """The tables of an audit have 8 rows, with which the fit is that of ssp; here they have enough."""
+    component = make("model", model)
+    settings, budget = AuditSettings(rows=160), Budget(3.0, 1e-6, "approx")
+    result = audit(AuditSubject(make("mechanism", "best"), component, budget, example_geometry(component, 2, 3), settings))
+    assert result.replays.calls == 8
+    assert result.violations == ()
+    assert result.replays.ratio == pytest.approx(1.0, abs=0.1)
 
 
 def test_it_beats_one_release_of_the_moments_on_a_skewed_table(drawn, make, fit_mechanism) -> None:
