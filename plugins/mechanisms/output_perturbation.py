@@ -34,7 +34,8 @@ class OutputPerturbation(Mechanism):
     shrinkage are about equal in directions of curvature nc, and the noise is no longer than ½. Elsewhere α is R²/P times that.
 
     Guarantee: μ-GDP, with the μ of (ε, δ), for replace-one neighbours; ε-DP with ``pure``. The proof is strong convexity, in
-    docs/sensitivities.md. It is for the exact minimiser: what Newton's method leaves is 1e-9 of the bound.
+    docs/sensitivities.md. It is for the exact minimiser: what Newton's method leaves is 1e-9 of the bound. Whether the method
+    ends depends on the rows, and is not priced; no run is known in which it does not.
 
     Public: n and the bounds. As for objective_perturbation, a squared loss is linear beyond ``clip``, and the intercept is in the
     ridge.

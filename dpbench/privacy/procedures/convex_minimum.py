@@ -16,7 +16,7 @@ Law = Literal["gamma", "gaussian"]
 """The law of a random vector: length times a uniform direction, or normal coordinates."""
 
 MAX_STEPS = 200
-"""A run has no minimum after this many steps, and gets NaN. 5 to 15 are usual."""
+"""A run that needs more steps gets NaN. 5 to 15 are usual."""
 MAX_HALVINGS = 40
 KEPT_HESSIAN_GAIN = 0.1
 """The Hessian is computed anew where a step does not shrink the gradient to this fraction."""
@@ -26,14 +26,21 @@ THINNED_ROWS = 4_000
 """A table of many more rows than this starts from the minimum of about as many rows."""
 RELATIVE_ROUNDING = 1e-14
 """Rounding of a summed gradient, relative to the sum of the rows' bounds."""
+ROUNDING_OF_WEIGHTS = 4e-16
+"""The same for each unit of the weights' length, relative to the sum of the rows' largest curvatures."""
 
 
 def minimise(sample: Sample, loss: RowLoss, ridge: Array, linear: Array, tolerance: float) -> Array:
     """Return the minimiser of Σ loss + ½ Σ ridge_j w_j² + linear'w for each run of a sample: (runs, D).
 
     ``ridge`` and ``linear`` are (runs, D). The gradient that remains is at most ``tolerance``, or rounding. A run that does not
-    get there, because its loss is not convex, has NaN.
+    get there has NaN: its loss is not convex, or rounding is larger than expected.
     """
+    geometry = sample.geometry
+    if geometry.replaced_rows != 1:
+        raise ValueError("The minimum of a loss is priced for one replaced row, not for all rows of a person.")
+    if loss.norm**2 < geometry.squared_norm * (1 - 1e-12):
+        raise ValueError(f"Rows may have a squared norm of {geometry.squared_norm:g}. The loss says {loss.norm**2:g} at most.")
     weights = [_Objective(loss, x, y, ridge[runs], linear[runs]).minimiser(tolerance) for runs, x, y in _tables(sample)]
     return np.concatenate(weights)
 
@@ -59,15 +66,17 @@ class _Objective:
         """Return the minimisers: (runs, D).
 
         The loss itself is not needed: a step is halved while the slope along it is positive at its end and the gradient's norm
-        has not halved. Along a convex function, either makes the method converge from anywhere.
+        has not halved.
         """
         tolerance += RELATIVE_ROUNDING * len(self.y) * self.loss.slope * self.loss.norm
+        per_length = ROUNDING_OF_WEIGHTS * len(self.y) * self.loss.stiffness
         weights = self._start(tolerance)
         everyone = np.arange(len(weights))
         gradient, hessian = self._gradient(weights, everyone), self._hessian(weights, everyone)
         for _ in range(MAX_STEPS):
             before = np.linalg.norm(gradient, axis=1)
-            (active,) = np.nonzero(before > tolerance)
+            enough = tolerance + per_length * np.linalg.norm(weights, axis=1)
+            (active,) = np.nonzero(before > enough)
             if not len(active):
                 return weights
             step = -np.linalg.solve(hessian[active], gradient[active][:, :, None])[:, :, 0]
@@ -83,10 +92,10 @@ class _Objective:
                     break
             # a Hessian with which a step still does well is kept: it costs more than several gradients
             left = np.linalg.norm(gradient[active], axis=1)
-            slow = active[(left > tolerance) & (left > KEPT_HESSIAN_GAIN * before[active])]
+            slow = active[(left > enough[active]) & (left > KEPT_HESSIAN_GAIN * before[active])]
             if len(slow):
                 hessian[slow] = self._hessian(weights[slow], slow)
-        weights[np.linalg.norm(gradient, axis=1) > tolerance] = np.nan
+        weights[np.linalg.norm(gradient, axis=1) > tolerance + per_length * np.linalg.norm(weights, axis=1)] = np.nan
         return weights
 
     def _start(self, tolerance: float) -> Array:

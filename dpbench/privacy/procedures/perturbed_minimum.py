@@ -62,7 +62,8 @@ class PerturbedMinimum(Procedure):
     def answer(self, sample: Sample, exact: Exact, generators: Sequence[np.random.Generator]) -> Array:
         ridge = ridges(self.alpha, self.penalty, sample.runs)
         minimum = minimise(sample, self.loss, ridge, np.zeros(ridge.shape), REMAINING_GRADIENT * self.loss.reach)
-        scale = self.loss.reach / self.alpha / self.bound
+        # two minima that are this far from exact are that much further apart
+        scale = (1 + 2 * REMAINING_GRADIENT) * self.loss.reach / self.alpha / self.bound
         return np.asarray(minimum + draw(generators, ridge.shape[1], self.law, scale))
 
     def judged_by(self, answer: Array) -> Query:

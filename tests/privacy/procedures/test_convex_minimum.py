@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy.special import expit
 
 from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import Rows
 from dpbench.privacy.procedures.convex_minimum import minimise
 from dpbench.privacy.procedures.row_loss import RowLoss
 
@@ -24,6 +26,16 @@ class LogLoss:
 
     def curvature(self, x: Any, y: Any, weights: Any) -> Any:
         return self.sign * expit(x @ weights) * expit(-x @ weights)
+
+
+class Square:
+    """Half a squared residual, linear beyond 1 once it is clipped."""
+
+    def gradient(self, x: Any, y: Any, weights: Any) -> Any:
+        return x @ weights - y
+
+    def curvature(self, x: Any, y: Any, weights: Any) -> Any:
+        return np.ones(len(y))
 
 
 class Absolute:
@@ -68,3 +80,22 @@ def test_a_loss_without_a_minimum_has_no_weights(tables) -> None:
     weights = minimise(WholeSample(table), RowLoss(LogLoss(-1.0), 1.0, 0.25, 2.0), np.full((1, 3), 0.7), np.zeros((1, 3)), 1e-9)
     gradient = table.x.T @ (table.y - expit(table.x @ weights[0])) + 0.7 * weights[0]
     assert np.isnan(weights).all() or np.linalg.norm(gradient) < 1e-6
+
+
+def test_rounding_of_long_weights_does_not_count_as_a_missing_minimum(geometry, rows) -> None:
+    """All rows in one direction and a ridge of 1e-6: the weights are thousands long, and their gradient cannot get to 1e-9."""
+    table = rows(geometry(2), np.repeat([[1.0, 0.7]], 2_000, axis=0), np.arange(2_000) % 2)
+    sample = WholeSample(*[table] * 50)
+    noise = 0.1 * np.random.default_rng(0).normal(size=(50, 2))
+    weights = minimise(sample, RowLoss(Square(), 1.0, 1.0, 2.0), np.full((50, 2), 1e-6), noise, 1e-10)
+    assert np.linalg.norm(weights, axis=1).max() > 1_000
+    assert np.isfinite(weights).all()
+
+
+def test_rows_that_the_loss_does_not_speak_of_are_refused(geometry, rows, tables) -> None:
+    (table, _), zeros = tables(8), np.zeros((1, 3))
+    with pytest.raises(ValueError, match=r"Rows may have a squared norm of 3\. The loss says 1 at most"):
+        minimise(WholeSample(table), RowLoss(LogLoss(), 1.0, 0.25, 1.0), zeros + 1, zeros, 1e-9)
+    persons = Rows(table.z, replace(table.geometry, rows_per_person=2))
+    with pytest.raises(ValueError, match="for one replaced row"):
+        minimise(WholeSample(persons), RowLoss(LogLoss(), 1.0, 0.25, 2.0), zeros + 1, zeros, 1e-9)
