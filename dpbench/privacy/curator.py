@@ -28,6 +28,8 @@ from dpbench.privacy.queries.sparse_histogram import MAX_EXPECTED_SURVIVORS, dra
 from dpbench.records.leaks import Leak
 
 T = TypeVar("T")
+KIND = "\x1e"
+"""Begins the name under which a kind of procedure is counted: no query's name contains it."""
 
 
 class Curator:
@@ -46,6 +48,7 @@ class Curator:
         self._run: int | None = None
         """The run, in a curator of a single run."""
         self._numbers = CallNumbers(entry.query for entry in paid)
+        self._paid = len(paid)
         self._passes = Passes()
         self.tape: list[Answer] | None = None
         self.ledger = Ledger(replace(budget), paid, leaks, sample.geometry.neighbours)  # a copy: a mechanism has the original
@@ -169,7 +172,12 @@ class Curator:
         """Return the answer of one of dpbench's own procedures for each run: what is private but not noise on a sum."""
         if not is_core_class(type(procedure)):
             raise TypeError(f"A procedure sees rows, so it must be one of dpbench's own. Got {type(procedure).__name__} instead.")
-        return self._answer_procedure(procedure, (procedure.name, self._pay(procedure.ledger_entry())))
+        self._pay(procedure.ledger_entry())
+        kind = type(
+            procedure
+        ).__name__  # names the streams, so that two procedures of a kind share none, whatever they are called
+        number = self._paid + self._numbers.next(f"{KIND}{kind}", self._run)
+        return self._answer_procedure(procedure, (kind, number))
 
     def unproven(self, query: Query, sampler: Sampler, claimed: Cost, reason: str) -> Array:
         """Return ``sampler(exact answer, generator)`` of each run: published noise without a proof of privacy, never sound."""
@@ -222,7 +230,7 @@ class Curator:
         return noisy
 
     def _answer_procedure(self, procedure: Procedure, stream: Stream) -> Array:
-        generators = [self._draws.generator(run, type(procedure).__name__, stream[1]) for run in range(self.runs)]
+        generators = [self._draws.generator(run, *stream) for run in range(self.runs)]
         noisy = read_only(procedure.answer(self._sample, self._exact, generators))
         if self.tape is not None:
             call = Call.asking(procedure, noisy, self.geometry)

@@ -46,7 +46,7 @@ class AdaptiveSufficientStatistics(Mechanism):
     Reference: Wang 2018, "Revisiting differentially private linear regression", UAI, arXiv 1803.02596, Algorithm 2.
 
     Errata: the three releases of the printed noise are not (ε/3, δ/3)-DP each from ε = 0.5 on, though all of them together are
-    (ε, δ)-DP if neighbours differ by one row more. If a row is replaced, they cost .07, .39, .83 and 2.7 at a printed ε of .1,
+    (ε, δ)-DP if neighbours differ by one row more. If a row is replaced, they cost .07, .39, .82 and 2.7 at a printed ε of .1,
     .5, 1 and 3, but 8.3 at 8 and 10.9 at 10 (δ = 1e-6): where they cost too much, σ is raised until they cost ε. A joint bound of
     all three would be √(16/3)/σ, 1.5 % less. google-research's program takes the bounds from the data.
     """

@@ -92,9 +92,12 @@ class BoostedAdaSSP(Mechanism):
         geometry = curator.geometry
         size, squared = geometry.dimension, geometry.squared_norm * geometry.replaced_rows
         proof = "Weyl's inequality: replacing a row moves X'X by a matrix of eigenvalues up to its squared norm"
+        query = SecondMoments(geometry, ("xx",))
+        if not query.size:  # an intercept alone, whose square adds up to n
+            exact = query.matrix(np.zeros((curator.runs, 0)), curator.n)
+            return Quadratic(exact, np.zeros(exact.shape[:2]))
         answer = curator.ask(LeastEigenvalue(Gram(geometry), gaussian(squared, mu, proof)))[:, 0]
         least = np.maximum(0, answer - math.sqrt(math.log(6 / delta)) * squared / mu)
-        query = SecondMoments(geometry, ("xx",))
         noisy = query.matrix(curator.release(query, query.gaussian(mu)), curator.n)
         largest = squared * math.sqrt(2) / mu * math.sqrt(size * math.log(2 * size**2 / self.rho))
         return Quadratic(noisy, np.zeros(noisy.shape[:2])).ridged(np.maximum(0, largest - least))

@@ -64,7 +64,8 @@ def of_persons(geometry: Geometry, each: int = ROWS_EACH) -> Geometry:
 
 def subject(mechanism: Mechanism, model: Any, shape: str, each: int = ROWS_EACH) -> AuditSubject:
     geometry = of_persons(example_geometry(model, *SHAPES[shape]), each)
-    budget = Budget(1.0, 1e-6, mechanism.counted())
+    epsilon = 600.0 if mechanism.name == "best" else 1.0  # with less, 12 rows are too few for steps of its own
+    budget = Budget(epsilon, 1e-6, mechanism.counted())
     return AuditSubject(mechanism, model, budget, geometry, AuditSettings("replay", rows=12))
 
 
@@ -84,6 +85,8 @@ def test_no_change_of_a_person_moves_an_answer_by_more_than_its_bound(name, shap
     if tried.mechanism.unsupported(model, tried.geometry):
         pytest.skip("the mechanism does not fit this geometry")
     curator = tried.tape_fit()
+    if name.startswith("best"):
+        assert "whitened_gradient" in [answer.query for answer in curator.tape or []]
     replays, _ = audit_replays(tried, curator.tape or [])
     assert replays.violation == ""
     published = "sensitivity" in options or name.startswith(("dpc", "drop"))  # these bounds are larger than the supremum

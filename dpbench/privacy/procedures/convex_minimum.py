@@ -36,11 +36,8 @@ def minimise(sample: Sample, loss: RowLoss, ridge: Array, linear: Array, toleran
     ``ridge`` and ``linear`` are (runs, D). The gradient that remains is at most ``tolerance``, or rounding. A run that does not
     get there has NaN: its loss is not convex, or rounding is larger than expected.
     """
-    geometry = sample.geometry
-    if geometry.replaced_rows != 1:
+    if sample.geometry.replaced_rows != 1:
         raise ValueError("The minimum of a loss is priced for one replaced row, not for all rows of a person.")
-    if loss.norm**2 < geometry.squared_norm * (1 - 1e-12):
-        raise ValueError(f"Rows may have a squared norm of {geometry.squared_norm:g}. The loss says {loss.norm**2:g} at most.")
     weights = [_Objective(loss, x, y, ridge[runs], linear[runs]).minimiser(tolerance) for runs, x, y in _tables(sample)]
     return np.concatenate(weights)
 
