@@ -17,8 +17,10 @@ from dpbench.registry.lookup import registry
 
 COLUMNS = ("kind", "name", "guarantee", "health")
 CLAIMS = "Guarantees are authors' claims: sweeps replay them before a cell is sound."
-WRAPPED_WIDTH, MIN_WRAPPED_WIDTH = 20, 14
+WRAPPED_WIDTH, MIN_WRAPPED_WIDTH = 16, 14
 """A column whose longest text has at least the first width may be narrowed to the second on a terminal."""
+NARROW_TERMINAL = 100
+"""Below this width, every column that may be narrowed is."""
 PIPE_WIDTH = 500
 """The width of the table outside a terminal: one line per entry, for grep."""
 
@@ -48,7 +50,9 @@ def _print(console: Console, entries: Sequence[dict[str, Any]]) -> None:
     for origin, group in groupby(entries, key=_origin):
         table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
         for column, width in widths.items():
-            table.add_column(column, min_width=width if width < WRAPPED_WIDTH else MIN_WRAPPED_WIDTH)
+            wraps = width >= WRAPPED_WIDTH and column != "name"
+            narrow = MIN_WRAPPED_WIDTH if wraps and console.width < NARROW_TERMINAL else None
+            table.add_column(column, min_width=MIN_WRAPPED_WIDTH if wraps else width, max_width=narrow)
         table.add_column("summary", ratio=1 if console.is_terminal else None)
         for entry in group:
             cells = (Text(entry[column]) for column in (*COLUMNS, "summary"))

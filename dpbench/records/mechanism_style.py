@@ -13,12 +13,12 @@ T = TypeVar("T")
 # The seven of Okabe and Ito 2008 that are easy to see on paper, and three dark ones of Tol 2021
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#332288", "#882255", "#661100")
 """Colours that readers with deuteranopia or protanopia tell apart too."""
-MARKS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "*", "h")
-"""Shapes in matplotlib's words; all of them can be half filled."""
+MARKS = ("o", "s", "D", "^", "P", "X", "<", ">", "p", "*", "h")
+"""Shapes in matplotlib's words; all of them can be half filled. A triangle that points down marks the lower end of an axis."""
 
 # With these two, no two mechanisms that come with dpbench share both: found by search, checked by a test.
 _COLOUR_SALT = "colour 55389654"
-_MARK_SALT = "mark 1418"
+_MARK_SALT = "mark 4105"
 
 
 @dataclass(frozen=True)
