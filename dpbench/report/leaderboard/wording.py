@@ -23,12 +23,12 @@ def percent(share: float) -> str:
 
 
 def recommendation(tournaments: Mapping[str, Tournament]) -> list[str]:
-    """Return which mechanism to use: one sentence for each model, and what pure ε and few rows cost."""
+    """Return which mechanism to use: one sentence for each model, what pure ε costs, and how much the number of rows matters."""
     played = {model: tournament for model, tournament in tournaments.items() if tournament.entries}
     return [
         *(f"{title(model)}: {_first(tournament)}" for model, tournament in played.items()),
         f"Without a δ (pure ε): {listed(_first_pure(model, tournament) for model, tournament in played.items())}.",
-        f"Few rows cost most: {listed(_by_rows(model, tournament) for model, tournament in played.items())}.",
+        f"By the number of rows: {listed(_by_rows(model, tournament) for model, tournament in played.items())}.",
         *_held_out(played),
     ]
 
@@ -39,7 +39,7 @@ def _first(tournament: Tournament) -> str:
     names = [f"`{entry.name}`" for entry in others if entry.name in alike]
     tied = f"; over all tables the tests do not separate it from {listed(names, most=MAX_NAMES)}" if names else ""
     return (
-        f"`{first.name}`, with a mean rank of {first.mean_rank:.1f} of {plural(len(tournament.names), 'mechanism')} on "
+        f"`{first.name}`, with a mean rank of {first.mean_rank:.1f} of {len(tournament.names)} mechanisms and variants on "
         f"{plural(len(tournament.tables), 'table')}. It goes {_scores(first)} of the way from the mean predictor to the "
         f"non-private fit, and is within {100 * CLOSE:g} points of the best in {percent(first.close)} of the cells{tied}."
     )
@@ -84,7 +84,7 @@ def _held_out(played: Mapping[str, Tournament]) -> list[str]:
         name = tournament.entries[0].name
         share = tournament.close(name, [(table, epsilon) for table in tables for epsilon in tournament.epsilons if epsilon <= 1])
         parts += [f"`{name}` in {percent(share)} ({model})"] if share is not None else []
-    where = f"on the {plural(len(tables), 'table')} at even places of the alphabetical list, which its rules never saw"
+    where = f"on the {plural(len(tables), 'table')} at even places of the alphabetical list, on which no constant was chosen"
     return [f"Within {100 * CLOSE:g} points of the best at ε ≤ 1 {where}: {listed(parts)}."] if parts else []
 
 

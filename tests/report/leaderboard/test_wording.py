@@ -20,11 +20,13 @@ def test_the_first_is_recommended_with_its_scores_and_the_first_pure_one(score: 
     ]
     first, pure, rows, held_out = recommendation(tournaments(scores))
     assert first.startswith(
-        "Linear regression: `good`, with a mean rank of 1.0 of 2 mechanisms on 2 tables. It goes 85 % (ε = 1)"
+        "Linear regression: `good`, with a mean rank of 1.0 of 2 mechanisms and variants on 2 tables. It goes 85 % (ε = 1)"
     )
     assert "within 2 points of the best in 100 % of the cells" in first
     assert "`pure` for linear (mean rank 2.0; 50 % of the way at ε = 1)" in pure
-    assert held_out.endswith("at even places of the alphabetical list, which its rules never saw: `good` in 100 % (linear).")
+    assert held_out.endswith(
+        "at even places of the alphabetical list, on which no constant was chosen: `good` in 100 % (linear)."
+    )
     assert "90 % of the way on tables below 5,000 rows and 80 % of the way on tables above" in rows
 
 
