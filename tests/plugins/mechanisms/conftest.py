@@ -16,7 +16,7 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.model import Model, Problem
 from dpbench.data.bins import Binning
 from dpbench.data.samples import Sample, WholeSample
-from dpbench.data.scaling import Rows
+from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Draws
@@ -107,3 +107,16 @@ def cell_record(run_cell: Callable[..., tuple[Cell, list[BlockResult]]]) -> Call
         return record_of(cell, parts, {}, Provenance(False, 0, "", "", ""), "rmse")
 
     return record
+
+
+@pytest.fixture
+def drawn(table):
+    """300 rows of 3 numeric columns and a group, which is collinear with an intercept."""
+
+    def rows(target: str = "real", scaling: str = "box", n: int = 300) -> Rows:
+        generator = np.random.default_rng(n)
+        x = np.column_stack([generator.uniform(-1, 1, (n, 3)), np.eye(3)[generator.integers(3, size=n)]])
+        y = np.tanh(x @ np.array([1.0, -1, 0, 0.5, 0, -0.5]) + 0.3 * generator.normal(size=n))
+        return scale(table(x, y, (3,), threshold=0.1), scaling, True, target)
+
+    return rows

@@ -7,26 +7,13 @@ import pytest
 
 from dpbench.accounting.conversion import epsilon_of_gdp, gdp_of_epsilon
 from dpbench.accounting.costs import Gdp
-from dpbench.data.scaling import Rows, scale
+from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.queries.second_moments import SecondMoments
 
 DELTA = 1e-6
-
-
-@pytest.fixture
-def drawn(table):
-    """300 rows of 3 numeric columns and a group, which is collinear with an intercept."""
-
-    def rows(target: str = "real", scaling: str = "box", n: int = 300) -> Rows:
-        generator = np.random.default_rng(n)
-        x = np.column_stack([generator.uniform(-1, 1, (n, 3)), np.eye(3)[generator.integers(3, size=n)]])
-        y = np.tanh(x @ np.array([1.0, -1, 0, 0.5, 0, -0.5]) + 0.3 * generator.normal(size=n))
-        return scale(table(x, y, (3,), threshold=0.1), scaling, True, target)
-
-    return rows
 
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "lasso", "logistic"])
