@@ -21,6 +21,8 @@ Groups = Mapping[str, tuple[int, ...]]
 """The positions of each one-hot group's columns."""
 
 MAX_FRACTION_BITS = 16
+ROUNDING = 1e-12
+"""A sum that is smaller than this, relative to its terms, differs from zero by rounding errors only."""
 CHUNK = 16_384
 """Rows whose contributions are formed and summed at a time: a constant, so that no sum depends on the engine."""
 
@@ -37,6 +39,8 @@ class Rows:
     """The same for each feature column; under a declared norm of a row, the share of longer rows. Empty for parts of a table."""
     persons: int | None = None
     """The number of persons whose rows these are; None where each row is a person of its own."""
+    coefficients: np.ndarray | None = field(default=None, repr=False)
+    """The true coefficients (D,) of the scaled rows, where the table's are known; None for parts of a table."""
 
     def __post_init__(self) -> None:
         read_only(self.z)
@@ -110,7 +114,8 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         rows_per_person=None if table.persons is None else table.persons.rows_each,
     )
     persons = None if table.persons is None else table.persons.count
-    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling), persons)
+    coefficients = _scaled_coefficients(table, geometry)
+    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling), persons, coefficients)
 
 
 def fraction_bits(rows: int) -> int:
@@ -144,10 +149,47 @@ def _map_features(table: Table, groups: Groups, scaling: Scaling, intercept: boo
         out += 1
         out /= 2 * math.sqrt(len(table.columns))
         return 1.0
-    # x <- box(x) / sqrt(D); one 1 in each one-hot group
-    norm = math.sqrt(sum(column.group is None for column in table.columns) + len(groups) + intercept)
+    norm = _ball_norm(table, groups, intercept)
     out /= norm
     return 1 / norm
+
+
+def _ball_norm(table: Table, groups: Groups, intercept: bool) -> float:
+    """Return what the ball divides by: x <- box(x) / sqrt(D), where each one-hot group has one 1."""
+    return math.sqrt(sum(column.group is None for column in table.columns) + len(groups) + intercept)
+
+
+def _scaled_coefficients(table: Table, geometry: Geometry) -> np.ndarray | None:
+    """Return the true coefficients of the scaled rows; None where they are not known, or the scaled model is another one.
+
+    It is another one if scaling is not affine (a transform, a declared norm), if the target is of the other kind, or if the
+    scaled rows need an intercept and have none.
+    """
+    transformed = any(column.transform for column in (*table.columns, table.target))
+    by_norm = geometry.scaling == "ball" and table.radius is not None
+    if table.coefficients is None or transformed or by_norm or (table.target.kind == "binary") != (geometry.target == "binary"):
+        return None
+    slopes = np.array(table.coefficients[1:])
+    origin, unit = _origins_and_units(table, geometry)  # column = origin + unit * scaled column, and the same for the target
+    centre, half_range = 0.0, 1.0
+    if geometry.target == "real":
+        centre, half_range = (table.target.low + table.target.high) / 2, (table.target.high - table.target.low) / 2
+    terms = np.array([table.coefficients[0], -centre, *(slopes * origin)])
+    constant, scaled = float(terms.sum()) / half_range, slopes * unit / half_range
+    if geometry.intercept:
+        return np.array([constant / geometry.constant, *scaled])
+    return scaled if abs(constant) <= ROUNDING * float(np.abs(terms).sum()) / half_range else None
+
+
+def _origins_and_units(table: Table, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
+    """Return the value of each column that is scaled to 0, and what one scaled unit is worth in the column's own unit."""
+    low = np.array([column.low for column in table.columns], dtype=float)
+    high = np.array([column.high for column in table.columns], dtype=float)
+    if geometry.scaling == "corner":
+        return low, (high - low) * math.sqrt(len(table.columns))
+    one_hot = np.array([column.group is not None for column in table.columns])
+    origin, unit = np.where(one_hot, 0.0, (low + high) / 2), np.where(one_hot, 1.0, (high - low) / 2)
+    return origin, unit if geometry.scaling == "box" else unit * _ball_norm(table, _groups(table), geometry.intercept)
 
 
 def _features_clipped(table: Table, scaling: Scaling) -> tuple[float, ...]:

@@ -110,6 +110,11 @@ class Table:
     """Which person each row belongs to; None where each row is a person of its own."""
     beyond_limit: int = 0
     """The number of rows that were left out because their person already had the most rows that count."""
+    coefficients: tuple[float, ...] | None = None
+    """The true coefficients of a synthetic table, in the units of its columns: the intercept, then one for each column.
+
+    They are those of the target or, if that is declared binary, of its log odds. None where they are not known.
+    """
 
     def __post_init__(self) -> None:
         if (
@@ -134,6 +139,8 @@ class Table:
             raise Refused(f"A table must name the person of each of its {rows} rows. Got {len(self.persons.of_row)} of them.")
         if self.radius is not None and any(column.transform for column in self.columns):
             raise Refused("A table whose rows have a declared norm cannot have transformed columns.")
+        if self.coefficients is not None and len(self.coefficients) != features + 1:
+            raise Refused(f"A table of {features} columns has {features + 1} coefficients. Got {len(self.coefficients)} instead.")
         check_known("attribute", self.sensitive, self.attributes)
         if bad := int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum()):
             raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
@@ -182,8 +189,11 @@ class Table:
         """Return the table with these attributes only, in the table's order."""
         check_known("attribute", attributes, self.attributes)
         selected = [index for index, column in enumerate(self.columns) if column.attribute in attributes]
+        # the true model of fewer columns is another one, and it need not be linear
+        complete = len(selected) == len(self.columns)
         return replace(
             self,
+            coefficients=self.coefficients if complete else None,
             columns=tuple(self.columns[index] for index in selected),
             features=self.features[:, selected],
             sensitive=tuple(name for name in self.sensitive if name in attributes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dpbench.base.errors import Inapplicable, Refused
 from dpbench.data import scaling as scaling_module
 from dpbench.data.scaling import fraction_bits, scale, truncate
 from dpbench.data.table import Column, Table
+from dpbench.data.transforms import Transform
 
 
 def wild(rows: int = 400, seed: int = 0) -> Table:
@@ -199,3 +201,62 @@ def test_the_chunks_of_rows_are_the_rows_in_order(rows, geometry, monkeypatch) -
     table = rows(geometry(1), np.linspace(-1, 1, 7)[:, None], np.zeros(7))
     assert [chunk.n for chunk in table.chunks()] == [3, 3, 1]
     np.testing.assert_array_equal(np.concatenate([chunk.z for chunk in table.chunks()]), table.z)
+
+
+def without_noise(binary_target: bool = False) -> Table:
+    """A target that is linear in two numeric columns and a one-hot group; the values lie on the grid of scaled rows."""
+    generator = np.random.default_rng(1)
+    columns = (Column("a", 0, 4), Column("b", -2, 14), *(Column(f"g{level}", 0, 1, group="g") for level in range(2)))
+    numeric = np.column_stack([generator.integers(0, 65, 300) / 16, generator.integers(0, 65, 300) / 4 - 2])
+    features = np.column_stack([numeric, np.eye(3)[generator.integers(3, size=300), :2]])
+    coefficients = (1.5, 2.0, -0.5, 4.0, -3.0)
+    target = Column("y", 0, 1, kind="binary") if binary_target else Column("y", -28, 36)
+    response = coefficients[0] + features @ coefficients[1:]
+    return Table(columns, target, features, response > 0 if binary_target else response, threshold=0.5, coefficients=coefficients)
+
+
+@pytest.mark.parametrize(("scaling", "tolerance"), [("box", 1e-12), ("ball", 2e-4)])
+def test_least_squares_without_noise_gives_the_scaled_coefficients(scaling, tolerance) -> None:
+    """To rounding in the box. Truncation moves the rows of a ball off the line by up to 2⁻¹⁶."""
+    scaled = scale(without_noise(), scaling, True, "real")
+    fitted = np.linalg.lstsq(scaled.x, scaled.y, rcond=None)[0]
+    assert scaled.coefficients is not None
+    np.testing.assert_allclose(scaled.coefficients, fitted, rtol=0, atol=tolerance)
+    assert np.abs(fitted).min() > 100 * tolerance
+
+
+@pytest.mark.parametrize("scaling", ["box", "ball", "corner"])
+@pytest.mark.parametrize("constant_is_needed", [False, True])
+def test_without_an_intercept_the_coefficients_are_known_if_no_constant_is_needed(scaling, constant_is_needed) -> None:
+    table = without_noise()
+    table = replace(table, columns=table.columns[:2], features=table.features[:, :2], coefficients=(1.5, 2.0, -0.5))
+    response = 1.5 + table.features @ [2.0, -0.5]
+    # what the features' scaling maps to 0, the target's must as well
+    centre = 1.5 + (np.array([0.0, -2.0]) if scaling == "corner" else np.array([2.0, 6.0])) @ [2.0, -0.5] + constant_is_needed
+    table = replace(table, response=response, target=Column("y", centre - 16, centre + 16))
+    scaled = scale(table, scaling, False, "real")
+    if constant_is_needed:
+        assert scaled.coefficients is None
+    else:
+        fitted = np.linalg.lstsq(scaled.x, scaled.y, rcond=None)[0]
+        np.testing.assert_allclose(scaled.coefficients, fitted, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+def test_coefficients_of_log_odds_give_the_scaled_rows_the_same_log_odds(scaling) -> None:
+    table = without_noise(binary_target=True)
+    scaled = scale(table, scaling, True, "binary")
+    log_odds = table.coefficients[0] + table.features @ table.coefficients[1:]
+    np.testing.assert_allclose(scaled.x @ scaled.coefficients, log_odds, rtol=0, atol=2e-3)
+
+
+def test_coefficients_are_unknown_where_the_scaled_model_is_another_one() -> None:
+    table = without_noise()
+    assert scale(table, "box", True, "binary").coefficients is None, "the coefficients are those of a real target"
+    assert scale(without_noise(binary_target=True), "box", True, "real").coefficients is None
+    assert scale(replace(table, radius=9.0), "ball", True, "real").coefficients is None
+    assert scale(replace(table, radius=9.0), "box", True, "real").coefficients is not None
+    assert scale(replace(table, coefficients=None), "box", True, "real").coefficients is None
+    log = replace(table.columns[0], low=1, transform=Transform("log"))
+    assert scale(replace(table, columns=(log, *table.columns[1:])), "box", True, "real").coefficients is None
+    assert scale(table, "box", True, "real").take(slice(0, 9)).coefficients is None

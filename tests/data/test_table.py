@@ -82,3 +82,13 @@ def test_attributes_are_selected_whole_and_unknown_ones_are_refused_with_near_na
         table.select(["gendr"])
     with pytest.raises(Refused, match="attribute"):
         Table(columns, Y, table.features, table.response, sensitive=("g_1",))
+
+
+def test_known_coefficients_stay_while_the_model_is_the_same() -> None:
+    table = Table(AB, Y, filled(), np.zeros(3), coefficients=(1.0, 2.0, 3.0))
+    assert table.take(np.array([0, 2])).coefficients == (1, 2, 3)
+    assert table.take_units(np.array([0, 2])).coefficients == (1, 2, 3)
+    assert table.select(("b", "a")).coefficients == (1, 2, 3)
+    assert table.select(("b",)).coefficients is None
+    with pytest.raises(Refused, match=r"2 columns has 3 coefficients\. Got 2 instead"):
+        Table(AB, Y, filled(), np.zeros(3), coefficients=(1.0, 2.0))

@@ -128,6 +128,7 @@ SWEPT = {
     "brazil": ("dataset.sample_n=3000",),
     "wine": (),
     "gaussian": ("dataset.n=1000",),
+    "simulated": ("dataset.n=1000",),
     "adult": ("dataset.coding=numeric", "dataset.sample_n=3000"),
     "adult one-hot": ("dataset.sample_n=3000",),
     "table": ("dataset.path=people.csv", "dataset.target=wage", "dataset.bounds={age:[0,100],wage:[0,5000]}"),
@@ -141,5 +142,5 @@ def test_every_dataset_runs_the_first_sweep(dataset: str) -> None:
     assert len(records) == 6
     assert faults(records) == []
     assert {record.tags["dpbench.guarantee"] for record in records} == {"claimed"}
-    synthetic = dataset.split()[0] in ("census", "brazil", "gaussian")
+    synthetic = dataset.split()[0] in ("census", "brazil", "gaussian", "simulated")
     assert {record.tags["dpbench.synthetic"] for record in records} == {str(synthetic).lower()}
