@@ -60,7 +60,7 @@ def test_the_coefficients_are_known_in_the_ball_and_without_an_intercept(scaling
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 0.95])
 def test_each_pair_of_uniform_features_has_the_declared_correlation(correlation, make) -> None:
-    """Within 5 standard errors of normal pairs; the marginal laws stay uniform (Kolmogorov's distance, p > 1e-4), and R² holds."""
+    """Within 5 standard errors of normal pairs; the marginals stay uniform (Kolmogorov's distance, p > 1e-4), and R² holds."""
     rows = 4 * ROWS
     table = make("dataset", "simulated", n=rows, d=3, correlation=correlation).select(stream(0))
     features = table.features
