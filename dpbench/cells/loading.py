@@ -1,7 +1,8 @@
 """Load a cell's dataset and scale its rows. This happens on the worker, and again only for another dataset or repeat."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,14 +13,19 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.model import Model
 from dpbench.data.blocks import Block
 from dpbench.data.persons import Persons
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
+from dpbench.privacy.curator import Curator
+from dpbench.privacy.curator_view import closed
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.noise import Draws
 from dpbench.records.leaks import Leak
 
 SELECTION_OPTIONS = frozenset(
     {
         *("path", "scaling", "sample_n", "attributes", "target", "threshold", "sensitive", "bounds", "levels"),
-        *("person", "rows_per_person", "encoding", "header", "decimal", "thousands", "title"),
+        *("person", "rows_per_person", "encoding", "header", "decimal", "thousands", "title", "resample"),
     }
 )
 """Dataset options that select or rescale rows and columns; they do not change any random stream."""
@@ -37,7 +43,7 @@ class ScaledTable:
 
 
 class DatasetRows:
-    """The rows of one dataset as one model sees them, repeat by repeat."""
+    """The rows of one dataset as one model sees them, repeat by repeat, and their true coefficients where these are known."""
 
     def __init__(self, dataset: Dataset, model: Model, splits: Splits, seed: int) -> None:
         self.dataset = dataset.for_target(model.target)
@@ -46,15 +52,56 @@ class DatasetRows:
         self.seed = seed
         self.identity = identity(dataset)
         self._last_table: OneEntryCache[ScaledTable] = OneEntryCache()
+        self._last_resample: OneEntryCache[ScaledTable] = OneEntryCache()
+        self._coefficients: dict[int, np.ndarray] = {}
+        """The true coefficients of each table that was loaded, so that asking for them does not load it again."""
 
     def scaled(self, repeat: int) -> ScaledTable:
-        """Return the rows of a repeat: the same for all repeats, unless the dataset draws a table for each."""
-        drawn = repeat if self.dataset.redrawn() else -1
+        """Return the rows of a repeat: the same for all repeats, unless the dataset draws a table or resamples for each."""
+        if self.dataset.resample:
+            return self._last_resample.get(repeat, lambda: self._resample(repeat))
+        return self._table(self._drawn(repeat))
+
+    def known_coefficients(self, runs: Sequence[tuple[int, int]]) -> np.ndarray:
+        """Return the true coefficients of the rows of each run, a (repeat, fold): (runs, D), NaN where they are not known.
+
+        If rows are resampled, the table is the population: the true coefficients are the non-private fit to all of it.
+        """
+        return np.stack([self._coefficients_of(repeat) for repeat, _ in runs])
+
+    def _coefficients_of(self, repeat: int) -> np.ndarray:
+        if self.dataset.resample:
+            return self._fit_to_table
+        drawn = self._drawn(repeat)
+        if drawn not in self._coefficients:
+            self._table(drawn)
+        return self._coefficients[drawn]
+
+    def _drawn(self, repeat: int) -> int:
+        """Return the name of a repeat's table in the random streams."""
+        return repeat if self.dataset.redrawn() else -1
+
+    def _table(self, drawn: int) -> ScaledTable:
         return self._last_table.get(drawn, lambda: self._scale(drawn))
+
+    def _resample(self, repeat: int) -> ScaledTable:
+        table = self._table(-1)
+        rows = table.rows
+        index = np.sort(stream(self.seed, self.identity, "resample", repeat).integers(rows.n, size=rows.n))
+        return replace(table, rows=replace(rows, z=rows.z[index], coefficients=None))
+
+    @cached_property
+    def _fit_to_table(self) -> np.ndarray:
+        """The weights (D,) of the non-private fit to all rows of the table, before they are resampled."""
+        sample = WholeSample(self._table(-1).rows)
+        problem = self.model.prepare(closed(Curator(sample, Draws(self.seed, self.identity, [(-1, 0)]), Budget())))
+        return np.asarray(problem.exact(sample).weights[0])
 
     def _scale(self, drawn: int) -> ScaledTable:
         table = self.dataset.select(stream(self.seed, self.identity, "table", drawn))
         rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)
+        unknown = np.full(rows.geometry.dimension, np.nan)
+        self._coefficients[drawn] = unknown if rows.coefficients is None else rows.coefficients
         return ScaledTable(rows, table.leaks, table.persons, table.dropped, table.beyond_limit)
 
     def labels(self, repeat: int) -> np.ndarray:

@@ -13,6 +13,8 @@ from dpbench.contracts.component import Component
 from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.table import Table
 
+RESAMPLED = "Each repeat draws its rows from the table with replacement: the table stands for the population."
+
 
 @dataclass(frozen=True)
 class Dataset(Component):
@@ -21,7 +23,7 @@ class Dataset(Component):
     Required
         ``name``; ``load(generator)``, which returns the whole :class:`~dpbench.data.table.Table`: columns with public bounds
         and units, the target with a public threshold, one-hot groups, sensitive attributes. Real data ignores the
-        generator; synthetic data draws from it and from nothing else.
+        generator; synthetic data draws from it and from nothing else. If its true coefficients are known, the table states them.
 
     Optional
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
@@ -64,11 +66,18 @@ class Dataset(Component):
     sensitive: tuple[str, ...] | None = option(
         None, names_attributes=True, help="the sensitive attributes; null: the dataset's own"
     )
+    resample: bool = option(False, help="each repeat draws all rows with replacement: the table is the population")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.attributes, int):
             self._attribute_names(self.attributes)  # refuses a number that stands for no subset
+        if self.resample and self.redrawn():
+            raise Refused(f"dataset.resample=true needs one table for all repeats, but dataset={self.name} draws one for each.")
+
+    def options(self) -> dict[str, Any]:
+        """Return every option with its value, without ``resample`` if it is off: older cells keep their keys."""
+        return {name: value for name, value in super().options().items() if name != "resample" or value}
 
     @property
     def synthetic(self) -> bool:
@@ -123,7 +132,7 @@ class Dataset(Component):
         return self
 
     def redrawn(self) -> bool:
-        """Return whether each repeat draws its own table."""
+        """Return whether each repeat draws its own table. Drawing rows of one table (``resample``) is no reason."""
         return False
 
     def fingerprint(self) -> str:
@@ -143,6 +152,10 @@ class Dataset(Component):
         table = self.load(generator)
         if self.attributes is not None:
             table = table.select(self._attribute_names(self.attributes))
+        if self.resample and table.persons is not None:
+            raise Refused(
+                "dataset.resample=true draws single rows, but here privacy is promised to persons: leave out dataset.person."
+            )
         if self.sample_n is not None:
             if self.sample_n > table.units:
                 what = "rows" if table.persons is None else "persons"

@@ -42,6 +42,8 @@ def release(config: Mapping[str, Any]) -> Release:
     mechanism = chosen.with_sensitivity(settings.sensitivity)
     if dataset.sample_rate != 1:
         raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
+    if dataset.resample:
+        raise Refused("A release is fitted on the table's rows: dataset.resample must be false. Got true instead.")
     table = _table(dataset, settings.seed)
     rows = scale(table, dataset.scaling, model.intercept, model.target)
     if reason := mechanism.unsupported(model, rows.geometry):

@@ -14,6 +14,7 @@ from dpbench.base.errors import Inapplicable, Refused
 from dpbench.cells.cell import Cell, digest
 from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
+from dpbench.contracts.dataset import RESAMPLED
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.files.digest_key import key_id
@@ -161,8 +162,12 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         reason, dropped, remarks, target = str(table), 0, "", None
     else:
         reason = mechanism.unsupported(model, table.geometry) or attack.unsupported(model, table.geometry) or ""
+        if not reason and dataset.resample and not attack.attacks_nothing:
+            reason = (
+                f"The attack {attack.name} does not run with dataset.resample=true: a training row may be a test row as well."
+            )
         about_attack = () if reason else attack.remarks(table.geometry)
-        dropped, remarks = table.dropped, " ".join(filter(None, [dataset.remark, *about_attack]))
+        dropped, remarks = table.dropped, " ".join(filter(None, [dataset.remark, RESAMPLED * dataset.resample, *about_attack]))
         target = table.geometry.target_column
     plugin = registry().version_of(type(mechanism))
     key = "" if dataset.public else key_id()

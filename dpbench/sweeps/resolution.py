@@ -41,6 +41,11 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     components: dict[str, Any] = {kind: build(kind, config[kind]) for kind in KINDS}
     settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
     components["mechanism"], settings, sensitivity = _with_sensitivity(components["mechanism"], settings)
+    if components["dataset"].resample and settings.noise == "secure":
+        raise Refused(
+            "With dataset.resample=true a row may count several times, which is for experiments only: the key 'noise' must be "
+            "'simulation'. Got 'secure' instead."
+        )
     for key in ("quick", "rerun"):
         if not isinstance(config[key], bool):
             raise Refused(f"The key {key!r} must be true or false. Got {config[key]!r} instead.")

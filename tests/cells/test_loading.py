@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,70 @@ def test_a_block_holds_the_rows_of_its_repeats(make: Callable[..., Any]) -> None
     block = rows.block([1, 2])
     assert block.runs == [(1, 0), (1, 1), (2, 0), (2, 1)]
     np.testing.assert_array_equal(block.train.n + block.test.n, 60)
+
+
+def resampled(make: Callable[..., Any], **options: Any) -> DatasetRows:
+    return DatasetRows(make("dataset", "wine", resample=True, **options), make("model", "linear"), Splits("kfold", 3, 2), 0)
+
+
+def test_a_repeat_resamples_as_many_rows_of_the_table_with_replacement(make: Callable[..., Any]) -> None:
+    """The share of distinct rows among n draws is 1 - 1/e, with a standard deviation below 1 / (2√n)."""
+    rows, source = resampled(make), DatasetRows(make("dataset", "wine"), make("model", "linear"), Splits("kfold", 3, 2), 0)
+    table = source.scaled(0).rows.z
+    distinct = np.unique(table, axis=0)
+    first, second = (rows.scaled(repeat).rows.z for repeat in (0, 1))
+    assert first.shape == table.shape
+    assert (first != second).any()
+    np.testing.assert_array_equal(rows.scaled(0).rows.z, first)
+    np.testing.assert_array_equal(np.unique(np.vstack([distinct, first]), axis=0), distinct)
+    numbered = DatasetRows(
+        make("dataset", "gaussian", n=4_000, d=1, resample=True), make("model", "linear"), Splits("kfold", 3, 2), 0
+    )
+    share = len(np.unique(numbered.scaled(0).rows.z, axis=0)) / 4_000
+    assert abs(share - (1 - np.exp(-1))) < 6 / (2 * np.sqrt(4_000))
+    np.testing.assert_array_equal(rows.labels(1), source.labels(1), "the splits are those of the table")
+
+
+def test_the_known_coefficients_of_resampled_rows_are_the_fit_to_the_whole_table(make: Callable[..., Any]) -> None:
+    rows = resampled(make, sample_n=500)
+    table = DatasetRows(make("dataset", "wine", sample_n=500), make("model", "linear"), Splits(), 0).scaled(0).rows
+    fitted = np.linalg.lstsq(table.x, table.y, rcond=None)[0]
+    known = rows.known_coefficients(rows.block([1, 2]).runs)
+    np.testing.assert_allclose(known, np.tile(fitted, (4, 1)), rtol=1e-6)
+    fits = [np.linalg.lstsq(rows.scaled(repeat).rows.x, rows.scaled(repeat).rows.y, rcond=None)[0] for repeat in (1, 2)]
+    assert all(np.abs(fit - fitted).max() > 1e-3 for fit in fits)
+
+
+def test_each_run_has_the_known_coefficients_of_its_own_table(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are kept from the pass over the rows: nothing is drawn again."""
+    dataset = make("dataset", "simulated", n=60, d=2)
+    drawn = []
+    load = type(dataset).load
+
+    def counted(self: Any, generator: np.random.Generator) -> Any:
+        drawn.append(load(self, generator))
+        scale = len(drawn)
+        return replace(drawn[-1], coefficients=tuple(scale * value for value in drawn[-1].coefficients))
+
+    monkeypatch.setattr(type(dataset), "load", counted)
+    rows = DatasetRows(dataset, make("model", "linear"), Splits("kfold", 3, 2), 0)
+    block = rows.block([1, 2])
+    assert block.train.moments.n.shape == (4,)
+    loaded = len(drawn)
+    known = rows.known_coefficients(block.runs)
+    assert len(drawn) == loaded
+    np.testing.assert_array_equal(known[0], known[1])
+    np.testing.assert_array_equal(known[2], known[3])
+    assert (known[0, 1:] != known[2, 1:]).all()
+    np.testing.assert_array_equal(rows.known_coefficients([(2, 0)])[0], known[2])
+
+
+def test_unknown_coefficients_are_nan(make: Callable[..., Any]) -> None:
+    rows = DatasetRows(make("dataset", "gaussian", **GAUSSIAN), make("model", "linear"), Splits("kfold", 3, 2), 0)
+    known = rows.known_coefficients(rows.block([0, 1]).runs)
+    assert known.shape == (4, 3)
+    assert np.isnan(known).all()
+
+
+def test_resampling_changes_no_other_stream(make: Callable[..., Any]) -> None:
+    assert identity(make("dataset", "wine", resample=True)) == identity(make("dataset", "wine"))

@@ -129,3 +129,18 @@ def test_the_example_of_the_manual_is_a_dataset() -> None:
     check_offer("dataset", wages)
     table = wages.build({"spread": 2, "sample_n": 20}).select(np.random.default_rng(0))
     assert (table.rows, table.attributes, table.threshold) == (20, ("age",), 40)
+
+
+def test_an_option_to_resample_that_is_off_is_no_part_of_a_cell() -> None:
+    """So that cells that were recorded before it existed keep their keys."""
+    assert "resample" not in Numbers().options()
+    assert Numbers(resample=True).options() == {**Numbers().options(), "resample": True}
+
+
+def test_only_one_table_of_single_rows_is_resampled(make, tmp_path) -> None:
+    with pytest.raises(Refused, match="needs one table for all repeats, but dataset=gaussian draws one for each"):
+        make("dataset", "gaussian", redraw=True, resample=True)
+    (tmp_path / "it.csv").write_text("who,x,y\n1,0,0\n2,1,1\n3,1,0\n")
+    options = {"path": str(tmp_path / "it.csv"), "target": "y", "bounds": {"x": [0, 1], "y": [0, 1]}, "person": "who"}
+    with pytest.raises(Refused, match=r"leave out dataset\.person"):
+        make("dataset", "table", resample=True, rows_per_person=2, **options).select(stream(0))

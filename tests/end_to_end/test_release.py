@@ -268,6 +268,7 @@ def test_a_matched_budget_is_accounted_as_asked(home: Home) -> None:
         (("mechanism=fm,dpba", *SMALL, "out=m.json"), "a release is one fit"),
         (("mechanism=fm", "dataset=gaussian", "epsilon=0", "out=m.json"), "The 'epsilon' option"),
         (("mechanism=fm", *SMALL, "dataset.sample_rate=0.5", "out=m.json"), "fitted on all rows"),
+        (("mechanism=fm", *SMALL, "dataset.resample=true", "out=m.json"), "dataset.resample must be false. Got true instead"),
         (("mechanism=fm", *SMALL, "splits.repeats=2", "out=m.json"), "There is no key of release named 'splits.repeats'"),
         (("mechanism=fm", *SMALL, "out=m.json", "overwrite=5"), "must be true or false"),
         (("mechanism=fn", *SMALL, "out=m.json"), "There is no mechanism named 'fn'"),

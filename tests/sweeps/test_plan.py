@@ -180,6 +180,7 @@ def test_the_key_of_a_cell_depends_on_what_is_computed_alone(planned: Planner, o
         "dataset.color=red",
         "dataset.scaling=ball",
         "dataset.sample_rate=0.5",
+        "dataset.resample=true",
         "splits.repeats=49",
         "splits.folds=4",
         "splits=holdout",
@@ -349,3 +350,17 @@ def test_what_a_dataset_remarks_about_itself_is_recorded(planned: Any) -> None:
     assert wine.provenance.remarks == wine.cell.build("dataset").remark != ""
     (gaussian,) = planned("dataset=gaussian", "mechanism=fm").cells
     assert gaussian.provenance.remarks == ""
+
+
+def test_that_rows_are_resampled_is_recorded_and_only_fits_are_made_of_them(planned: Any) -> None:
+    """A row may train and be tested: an attack that tells the two apart would look weaker than it is."""
+    gaussian = "dataset=gaussian", "mechanism=fm"
+    run, pruned = planned(*gaussian, "dataset.resample=true", "attack=none,membership").cells
+    assert (
+        run.provenance.remarks
+        == "Each repeat draws its rows from the table with replacement: the table stands for the population."
+    )
+    assert (run.state, pruned.state) == ("run", "pruned")
+    assert pruned.reason.startswith("The attack membership does not run with dataset.resample=true: a training row")
+    assert [cell.state for cell in planned(*gaussian, "attack=none,membership").cells] == ["run", "run"]
+    assert keys(planned(*gaussian, "dataset.resample=false")) == keys(planned(*gaussian))

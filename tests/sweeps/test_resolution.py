@@ -137,3 +137,10 @@ def test_an_unknown_rule_is_refused() -> None:
         resolved("sensitivity=paper")
     with pytest.raises(Refused, match=r"The 'sensitivity' option of fm must be one of .* Got 'published'"):
         resolved("mechanism=fm", "mechanism.sensitivity=published")
+
+
+def test_resampled_rows_are_for_experiments_only() -> None:
+    with pytest.raises(Refused, match=r"dataset\.resample=true a row may count several times.* Got 'secure' instead"):
+        resolved("dataset.resample=true", "noise=secure")
+    (point,) = resolved("dataset.resample=true")
+    assert point.cell.dataset.options["resample"] is True
