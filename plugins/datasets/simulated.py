@@ -51,6 +51,7 @@ class SimulatedTable(Dataset):
     name: ClassVar[str] = "simulated"
     synthetic: ClassVar[bool] = True
     licence: ClassVar[str] = "none needed"
+    citation: ClassVar[str] = "dpbench (the design E1: Lin et al. 2026)"
 
     n: int = option(10_000, low=2, help="number of rows")
     d: int = option(5, low=1, help="number of features")
