@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbench.inference import metrics as interval_metrics
 from dpbench.records import names
 from dpbench.records.metric_info import MetricInfo
 from dpbench.records.names import Name
@@ -58,6 +59,11 @@ ATTACKS = """\
 
 They are absent with `attack=none`. [attacks.md](attacks.md) explains them. "Better" is meant from the attacker's side.
 """
+INTERVALS = """\
+### Intervals
+
+Where the fit tells how its noise moves the coefficients (see [inference.md](inference.md)):
+"""
 SINGLE = """\
 ### One value per cell
 
@@ -99,6 +105,7 @@ def page() -> str:
         *("## A cell's metrics\n", METRICS, table(names.declared("suffixes"), "suffix"), FINITE),
         *(MODELS, metric_table(model_metrics())),
         *("The same names, except `ols_se` and `share_lost`, are also recorded with these beginnings:\n", table(beginnings())),
+        *(INTERVALS, metric_table({info: [] for info in interval_metrics.INFOS})),
         *(ATTACKS, *attack_tables(), "With an attack that has controls:\n", table(names.declared("control_utility"))),
         *(SINGLE, table(names.declared("cell_metrics")), PRIVATE),
         *("## A cell's artifacts\n", table(names.declared("cell_files"))),

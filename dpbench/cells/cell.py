@@ -12,6 +12,7 @@ from dpbench.audit.subject import AuditSettings
 from dpbench.base.options import check_options, option
 from dpbench.contracts.hooks import KINDS
 from dpbench.data.splits import Splits
+from dpbench.inference.settings import PLAIN_INTERVALS, InferenceSettings
 from dpbench.privacy import secure_noise
 from dpbench.privacy.queries.polynomial import SensitivityKey
 from dpbench.registry.lookup import build
@@ -79,6 +80,7 @@ class Cell:
     """Versions of the components, digests of their code and of the data: part of the key."""
     audit: AuditSettings = NO_AUDIT
     """Part of the key if statistics are made, which are recorded. A replay only vouches for what is recorded."""
+    inference: InferenceSettings = PLAIN_INTERVALS
 
     def build(self, kind: str) -> Any:
         """Return the component of this kind."""
@@ -89,7 +91,8 @@ class Cell:
         """The complete configuration, in the shape of the command line's."""
         components = {kind: getattr(self, kind).as_config() for kind in KINDS}
         audit = {"audit": asdict(self.audit)} if self.audit.level not in ("none", "replay") else {}
-        return {**components, "splits": self.splits.as_config(), **self.settings.as_config(), **audit}
+        inference = {"inference": keys} if (keys := self.inference.as_config()) else {}
+        return {**components, "splits": self.splits.as_config(), **self.settings.as_config(), **audit, **inference}
 
     @cached_property
     def key(self) -> str:

@@ -9,15 +9,17 @@ import numpy as np
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import vouched
 from dpbench.cells.cell import Cell
+from dpbench.cells.intervals import FLOORED, summarised
 from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import advantage_cap
+from dpbench.inference.wording import floor_sentence
 from dpbench.privacy.ledger import merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
-from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED, NONZERO, PENALTY
+from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED, INTERVALS, NONZERO, PENALTY
 
 SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
-SUMMARISED = ("utility/", "reference/", "attack/")
+SUMMARISED = ("utility/", "reference/", "attack/", "inference/")
 CONFIDENCE = 0.95
 UNPROTECTED = ("not_private", "unproven", "refuted")
 """Guarantees of weights that may be exact: of a table that is not public, they are recorded only on request."""
@@ -62,11 +64,19 @@ def record_of(
     weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
     if provenance.digest_key and standing.guarantee in UNPROTECTED and not cell.settings.exact_weights:
         weights = {}
+    made = [part.intervals for part in parts if part.intervals is not None]
+    public = not provenance.digest_key or cell.settings.exact_weights
+    intervals = summarised([part.columns for part in made], parts[0].coefficients, public)
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
     tried = audit is not None and audit.passed is not None and total.private
     verdict = {"audit": {"passed": audit.passed, "violations": list(audit.violations)}} if audit is not None and tried else {}
-    detail = DetailInMemory(cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped)
-    tags = cell_tags(provenance, standing)
+    detail = DetailInMemory(
+        cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped, intervals
+    )
+    tags = {
+        **cell_tags(provenance, standing),
+        **_interval_tag([part.sentence for part in made], metrics.get(f"health/{FLOORED}")),
+    }
     known = {name: value for name, value in metrics.items() if value is not None}
     history = {name: by_repeat} if all(map(math.isfinite, by_repeat)) else {}
     return CellRecord("run", params, tags, known, primary, key=cell.key, history=history, detail=detail)
@@ -131,6 +141,11 @@ def _model_numbers(runs: Mapping[str, np.ndarray]) -> dict[str, float]:
         ends = {f"{PENALTY}_min": float(penalties.min()), f"{PENALTY}_max": float(penalties.max())}
         numbers |= {PENALTY: float(np.median(penalties)), **ends}
     return numbers
+
+
+def _interval_tag(sentences: Sequence[str], floored: float | None) -> dict[str, str]:
+    """Return what the cell's intervals cover, or why there are none."""
+    return {INTERVALS: " ".join([sentences[0], *([floor_sentence(floored)] if floored else [])])} if sentences else {}
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:

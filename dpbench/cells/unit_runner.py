@@ -19,6 +19,7 @@ from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
+from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
 from dpbench.cells.loading import rows_of
 from dpbench.cells.scoring import References, finite_weights, references_of, run_columns, utility_columns, where_finite
 from dpbench.cells.work_unit import BlockResult, Unit
@@ -97,6 +98,7 @@ class UnitRunner:
             fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
             fit = fitted.fit
             utility = utility_columns(self.metrics, fit, self.block, self.references)
+            intervals = self.intervals(cell, fit)
             columns = {
                 **run_columns(self.block, self.source.seed),
                 **self.references.columns,
@@ -104,6 +106,7 @@ class UnitRunner:
                 **self.attacked(cell, fitted),
                 "status": fit.status,
                 **self.model_numbers(fit),
+                **intervals.metrics,
             }
             seconds = time.perf_counter() - start - self._check_seconds
             runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
@@ -111,7 +114,8 @@ class UnitRunner:
             clipped = self.features_clipped
             notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
             names, ledger = self.block.geometry.names, fitted.ledger
-            numbers = BlockResult(cell.key, self.repeats, runs, curves, dict(fit.health), notes, names, ledger, clipped)
+            health = {**fit.health, **intervals.health}
+            numbers = BlockResult(cell.key, self.repeats, runs, curves, health, notes, names, ledger, intervals, clipped)
             return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, violation=fitted.violation)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
             return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
@@ -126,6 +130,22 @@ class UnitRunner:
         if self.problem.chosen_penalty is not None:
             numbers[PENALTY] = self.problem.chosen_penalty
         return numbers
+
+    def intervals(self, cell: Cell, fit: Fit) -> CellIntervals:
+        """Return the intervals of a fit's coefficients, and how they compare."""
+
+        def draws(run: int) -> np.random.Generator:
+            return stream(self.source.seed, self.source.identity, "intervals", *self.block.runs[run])
+
+        return intervals_of(fit, cell.inference, self.truth, draws)
+
+    @cached_property
+    def truth(self) -> Truth:
+        """What the intervals of this block's runs are compared with."""
+        known, how = self.source.known_coefficients(self.block)
+        intercept = self.block.geometry.intercept
+        exact = self.references.weights, self.references.standard_errors
+        return Truth(self.block.train.n, *exact, known, how, intercept)
 
     @cached_property
     def references(self) -> References:

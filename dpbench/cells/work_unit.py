@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpbench.cells.cell import Cell
+from dpbench.cells.intervals import CellIntervals
 from dpbench.privacy.ledger import Ledger
 
 
@@ -35,6 +36,7 @@ class BlockResult:
     notes: dict[str, float] = field(default_factory=dict)
     coefficients: tuple[str, ...] = ()
     ledger: Ledger | None = None
+    intervals: CellIntervals | None = None
     clipped: dict[str, float] = field(default_factory=dict)
     """The share of each feature's values outside its bounds, in the table of the first repeat."""
     fit_seconds: float | None = None

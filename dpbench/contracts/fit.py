@@ -1,12 +1,13 @@
 """The result of a mechanism: one weight vector for each run, and how each run went."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, get_args
 
 import numpy as np
 
 from dpbench.base.read_only import read_only
+from dpbench.contracts.uncertainty import UNTOLD, Uncertainty
 
 Status = Literal["ok", "repaired", "failed_test", "diverged"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -30,6 +31,8 @@ class Fit:
     """Other events by name, as booleans (runs,); they are recorded as rates. ``not_finite`` is always among them."""
     notes: Mapping[str, float] = field(default_factory=dict)
     """Public numbers that the fit settled on, the same for all runs, such as the number of bins. They are recorded too."""
+    uncertainty: Uncertainty | str = UNTOLD
+    """What the fit knows of its own noise, from which intervals follow; or why it knows nothing, as the end of a sentence."""
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=float)
@@ -49,3 +52,7 @@ class Fit:
     def good(cls, weights: np.ndarray) -> Self:
         """Return a fit in which all runs went well."""
         return cls(weights, np.full(len(weights), OK))
+
+    def knowing(self, uncertainty: Uncertainty | str) -> Self:
+        """Return the same fit with what it knows of its own noise."""
+        return replace(self, uncertainty=uncertainty)

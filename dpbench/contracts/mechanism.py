@@ -125,7 +125,7 @@ def fit_closed(mechanism: Mechanism, problem: Problem, curator: Curator, budget:
     shape = (curator.runs, curator.geometry.dimension)
     if fit.weights.shape != shape:
         raise ValueError(f"{mechanism.name} must return weights of shape {shape}. Got {fit.weights.shape} instead.")
-    return Fit(fit.weights, fit.status, fit.health, fit.notes)
+    return Fit(fit.weights, fit.status, fit.health, fit.notes, fit.uncertainty)
 
 
 class OneRunCurator:

@@ -28,6 +28,8 @@ class Law(ABC):
     __slots__ = ()  # dpbench's laws have no state: no instance can bring functions of its own
     name: ClassVar[str]
     norm: ClassVar[Norm]
+    excess_kurtosis: ClassVar[float] = 0.0
+    """How heavy its tails are, next to those of the normal law: intervals need it."""
     joint: ClassVar[bool] = False
     """Whether the coefficients of one answer are drawn together. Then every coefficient needs a scale."""
 
@@ -71,6 +73,7 @@ class Laplace(PureLaw):
 
     __slots__ = ()
     name = "laplace"
+    excess_kurtosis = 3.0
 
     def standard(self, generator: np.random.Generator, size: int) -> Array:
         return generator.laplace(size=size)

@@ -30,6 +30,8 @@ class CellDetail(Protocol):
     def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]: ...
     @property
     def clipped(self) -> Mapping[str, float]: ...
+    @property
+    def intervals(self) -> Mapping[str, Mapping[str, float]]: ...
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class DetailInMemory:
     """Curves over the runs, such as ``utility/roc``: ``x``, and the summaries of a metric at each of its points."""
     clipped: Mapping[str, float] = field(default_factory=dict)
     """The share of each feature's values that lie outside its declared bounds: as private as the rows."""
+    intervals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By coefficient: the interval of the first run (``low``, ``high``), the non-private one (``reference_low``,
+    ``reference_high``), the ``truth``, and over all runs the ``coverage`` and the median ``width``."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 from dpbench.base.options import options_of
 from dpbench.cells.cell import digest
 from dpbench.contracts.hooks import KINDS
+from dpbench.inference.metrics import INFOS
 from dpbench.records.metric_info import MetricInfo
 from dpbench.records.preset import Preset
 from dpbench.records.sweep_record import SweepRecord
@@ -58,6 +59,7 @@ def _metric_info(plan: SweepPlan) -> dict[str, MetricInfo]:
     models = dict.fromkeys((planned.params["model"], planned.cell.settings.flags) for planned in plan.cells)
     attacks = dict.fromkeys(planned.params["attack"] for planned in plan.cells)
     infos = [metric.info for name, flags in models for metric in registry().metrics_of(registry().get("model", name), flags)]
+    infos += INFOS
     infos += [info.in_group("attack") for name in attacks for info in registry().get("attack", name).metrics]
     return {info.name: info for info in infos}
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FILE_GROUPS = ("engine", "splits", "experiment")
 """Groups whose choices are configuration files; the choices of the other groups are components."""
 PLAIN_KEYS = ("rerun", "quick", *(item.name for item in fields(Settings)))
-FIXED_SECTIONS = ("tracking", "engine", "splits", "audit")
+FIXED_SECTIONS = ("tracking", "engine", "splits", "audit", "inference")
 """Sections of the configuration that belong to no component; their keys are those of the configuration files."""
 SAME_FOR_ALL_CELLS = ("engine", "tracking", "rerun", "audit")
 

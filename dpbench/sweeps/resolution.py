@@ -13,6 +13,7 @@ from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.splits import Splits
 from dpbench.files.digest_key import keyed_digest
+from dpbench.inference.settings import InferenceSettings
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.sweeps.grid import GridPoint
@@ -57,7 +58,8 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     audit = AuditSettings(**config["audit"])
     if audit.level not in ("none", "replay"):  # statistics are numbers of the cell: its seed decides them
         audit = replace(audit, seed=settings.seed)
-    cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit)
+    inference = InferenceSettings(**config["inference"])
+    cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit, inference=inference)
     names = {kind: component.name for kind, component in components.items()}
     names["dataset"] = components["dataset"].display_name
     privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}

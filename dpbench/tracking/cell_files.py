@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.names import CLIPPED_FILE, CONFIG_FILE, CURVES_FILE, LEDGER_FILE, RUNS_FILE
+from dpbench.records.names import CLIPPED_FILE, CONFIG_FILE, CURVES_FILE, INTERVALS_FILE, LEDGER_FILE, RUNS_FILE
 from dpbench.tracking.store import artifact_path
 
 PRIVATE_SHARES = "Computed on the private rows, and covered by no epsilon: do not publish these numbers."
 
 
 def write_cell_files(record: CellRecord, folder: Path) -> None:
-    """Write the configuration, the ledger, the shares of clipped values and the tables, leaving out those that would be empty."""
+    """Write every file that is not empty: the configuration, the ledger, shares of clipped values, intervals, tables."""
     import pandas
     import yaml
 
@@ -31,6 +31,8 @@ def write_cell_files(record: CellRecord, folder: Path) -> None:
         _write_json(detail.ledger, folder / LEDGER_FILE)
     if detail.clipped:
         _write_json({"note": PRIVATE_SHARES, "features": detail.clipped}, folder / CLIPPED_FILE)
+    if detail.intervals:
+        _write_json(detail.intervals, folder / INTERVALS_FILE)
     if detail.runs:
         _write_table(detail.runs, folder / RUNS_FILE)
     if detail.curves:
@@ -61,6 +63,10 @@ class StoredDetail:
     def clipped(self) -> Mapping[str, float]:
         shares: Mapping[str, float] = self._read(CLIPPED_FILE, _read_json).get("features", {})
         return shares
+
+    @cached_property
+    def intervals(self) -> Mapping[str, Mapping[str, float]]:
+        return self._read(INTERVALS_FILE, _read_json)
 
     @cached_property
     def runs(self) -> Mapping[str, np.ndarray]:

@@ -15,6 +15,7 @@ from dpbench.contracts.fit import DIVERGED, OK, Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Problem
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import gaussian
@@ -70,12 +71,15 @@ class AdaptiveSufficientStatistics(Mechanism):
         answer = curator.ask(LeastEigenvalue(Gram(geometry), gaussian(squared, alone, proof)))[:, 0]
         least = np.maximum(0, answer - math.sqrt(log_delta) * squared / alone)
         query = SecondMoments(geometry, ("xx", "xy"))
-        noisy = problem.regularised(query.quadratic(loss, curator.release(query, query.gaussian(both, EQUAL_WEIGHT)), problem.n))
+        noise = query.gaussian(both, EQUAL_WEIGHT)
+        sums = curator.release(query, noise)
+        noisy = problem.regularised(query.quadratic(loss, sums, problem.n))
         size = geometry.dimension
         largest = squared * math.sqrt(4.5) / both * math.sqrt(size * math.log(2 * size**2 / self.rho))
         ridged = noisy.ridged(loss.curvature * np.maximum(0, largest - least))
         status = np.where(ridged.positive_definite, OK, DIVERGED)
-        return Fit(problem.minimise(ridged), status, {"not_positive_definite": ~noisy.positive_definite})
+        fit = Fit(problem.minimise(ridged), status, {"not_positive_definite": ~noisy.positive_definite})
+        return fit.knowing(released_moments(problem, query.moments(sums, noise, problem.n)))
 
     def _shares(self, budget: Budget) -> tuple[float, float]:
         """Return μ of X'X and X'y together, and μ of the least eigenvalue."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Problem
+from dpbench.data.samples import Sample
+from dpbench.inference.known_covariance import KnownCovariance
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 
@@ -33,7 +37,16 @@ class NoPrivacy(Mechanism):
     handles_persons: ClassVar[bool] = True
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        return curator.reveal("exact fit", problem.exact, "the baseline releases the exact fit")
+        return curator.reveal("exact fit", lambda sample: _with_errors(problem, sample), "the baseline releases the exact fit")
+
+
+def _with_errors(problem: Problem, sample: Sample) -> Fit:
+    """Return the exact fit with its textbook standard errors, where the model has them."""
+    fit = problem.exact(sample)
+    errors = problem.standard_errors(sample, fit.weights)
+    if not np.isfinite(errors).any():
+        return fit.knowing("the model has no standard errors here")
+    return fit.knowing(KnownCovariance(privacy=None, sampling=np.square(errors)[:, :, None] * np.eye(errors.shape[1])))
 
 
 @hookimpl

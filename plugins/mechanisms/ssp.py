@@ -14,6 +14,7 @@ from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Problem
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
@@ -59,10 +60,12 @@ class SufficientStatistics(Mechanism):
         return "pure" if self.noise == "laplace" else "approx"
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        # y'y is in the answer, from which the variance of the residuals follows: query.square(answer, n)
         query = SecondMoments(curator.geometry)
         noise = self._noise(query, budget)
-        return minimise_floored(problem, query, curator.release(query, noise), query.floor(noise))
+        answer = curator.release(query, noise)
+        fit = minimise_floored(problem, query, answer, query.floor(noise))
+        # y'y is in the answer, from which the variance of the residuals follows
+        return fit.knowing(released_moments(problem, query.moments(answer, noise, problem.n)))
 
     def _noise(self, query: SecondMoments, budget: Budget) -> Noise:
         if self.noise == "laplace":

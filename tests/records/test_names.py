@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 import dpbench
+from dpbench.inference.metrics import INFOS
 from dpbench.records import names
 from dpbench.records.names import Name
 from dpbench.records.sweep_record import SweepRecord
@@ -43,6 +44,7 @@ def declared_metrics() -> list[str]:
     attacks = [registry().get("attack", name) for name in registry().names("attack")]
     varying = [f"utility/{name}" for name in scores] + [f"utility/{names.EXCESS}{name}" for name in scores]
     varying += [f"{prefix}{name}" for prefix in names.REFERENCES for name in scores]
+    varying += [info.name for info in INFOS]
     varying += [f"attack/{info.name}" for attack in attacks for info in attack.metrics]
     varying += [names.declared("control_utility")[0].text.replace("utility/<name>", f"utility/{name}") for name in scores]
     core = [name.text for name in names.declared("cell_metrics")]

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpbench.data.geometry import Geometry
 from dpbench.privacy.noise import Gaussian, Laplace, Noise
+from dpbench.privacy.queries.noisy_moments import NoisyMoments
 from dpbench.privacy.queries.polynomial import Loss, Polynomial, design_columns
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.query import Layer, MomentQuery
@@ -99,6 +100,16 @@ class SecondMoments(MomentQuery):
         """Return the released t't, which is n for a binary target: (…)."""
         part = self._parts["yy"]
         return answer[..., part.start] if part.stop > part.start else n
+
+    def moments(self, answer: Array, noise: Noise, n: Array) -> NoisyMoments:
+        """Return an answer of all runs with the scales of its noise, by entry of X'X and X't."""
+        scale = np.broadcast_to(noise.scale, (len(noise.scale), self.size))
+        j, k = self.objective.pairs
+        entries = np.zeros((len(scale), self.geometry.dimension, self.geometry.dimension))
+        entries[:, j, k] = entries[:, k, j] = scale[:, self._parts["xx"]]
+        square = self.square(answer, n) if "yy" in self._parts else None
+        sums = self.matrix(answer, n), self.vector(answer), square
+        return NoisyMoments(*sums, noise.law, entries, scale[:, self._parts["xy"]])
 
     def quadratic(self, loss: Loss, answer: Array, n: Array) -> Quadratic:
         """Return the summed loss of a released answer, without its constant."""

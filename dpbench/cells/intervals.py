@@ -1,0 +1,94 @@
+"""Make the intervals of a cell's fit and compare them with the truth, where it is known, and with the non-private ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.uncertainty import IntervalRequest, Intervals, Uncertainty
+from dpbench.inference.metrics import measured, non_private
+from dpbench.inference.settings import InferenceSettings
+from dpbench.inference.wording import TRUTHS, absent, described
+
+Array = np.ndarray
+
+FLOORED = "interval_floored"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What intervals of a block can be compared with."""
+
+    n: Array
+    """The public number of training rows of each run."""
+    exact: Array
+    """The weights of the non-private fit: (runs, D)."""
+    standard_errors: Array
+    known: Array | None
+    """The coefficients of the population, where they are known: (runs, D)."""
+    how: str
+    """How they are known: a key of TRUTHS."""
+    intercept: bool
+
+
+@dataclass(frozen=True)
+class CellIntervals:
+    """The intervals of a cell on one block of runs, next to what they are compared with."""
+
+    sentence: str
+    metrics: dict[str, Array] = field(default_factory=dict)
+    health: dict[str, Array] = field(default_factory=dict)
+    columns: dict[str, Array] = field(default_factory=dict)
+    """By coefficient: ``low``, ``high``, ``reference_low``, ``reference_high``, ``truth``: (runs, D)."""
+
+
+def intervals_of(
+    fit: Fit, settings: InferenceSettings, truth: Truth, stream: Callable[[int], np.random.Generator]
+) -> CellIntervals:
+    """Return the intervals of a fit. Nothing is asked of the rows for them: only the comparisons look at the non-private fit."""
+    made = made_intervals(fit, settings, truth.n, stream)
+    if isinstance(made, str):
+        return CellIntervals(made)
+    covered = truth.exact if settings.covers == "table" else truth.known
+    how = "table" if settings.covers == "table" else truth.how
+    unknown = np.full_like(truth.exact, np.nan)
+    reference = non_private(truth.exact, truth.standard_errors, truth.n, settings.level)
+    aim = unknown if covered is None else covered
+    columns = {"low": made.low, "high": made.high, "reference_low": reference[0], "reference_high": reference[1], "truth": aim}
+    sentence = f"{described(made, settings.covers, settings.level)} {TRUTHS[how if covered is not None else '']}"
+    health = {} if made.floored is None else {FLOORED: made.floored}
+    return CellIntervals(sentence, measured(made, reference, aim, truth.intercept), health, columns)
+
+
+def made_intervals(
+    fit: Fit, settings: InferenceSettings, n: Array, stream: Callable[[int], np.random.Generator]
+) -> Intervals | str:
+    """Return the intervals that the settings ask for, or a sentence that says why there are none."""
+    if settings.method == "none":
+        return absent("none were asked for")
+    if not isinstance(fit.uncertainty, Uncertainty):
+        return absent(fit.uncertainty)
+    method = fit.uncertainty.methods[0] if settings.method == "auto" else settings.method
+    if method not in fit.uncertainty.methods:
+        return absent(f"inference.method must be {' or '.join(fit.uncertainty.methods)} for this mechanism")
+    request = IntervalRequest(fit.weights, n, method, settings.covers, settings.level, settings.draws, stream)
+    made = fit.uncertainty.intervals(request)
+    return absent(made) if isinstance(made, str) else made
+
+
+def summarised(columns: Sequence[dict[str, Array]], names: Sequence[str], exact: bool) -> dict[str, dict[str, float]]:
+    """Return for each coefficient the intervals of the first run, and the coverage and the median width over all runs.
+
+    ``exact``: whether numbers that no noise protects may be recorded: the non-private interval, and the truth that is a fit.
+    """
+    if not columns or not all(columns):
+        return {}
+    whole = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
+    inside = np.where(np.isnan(whole["truth"]), np.nan, (whole["low"] <= whole["truth"]) & (whole["truth"] <= whole["high"]))
+    table = {name: values[0] for name, values in whole.items() if exact or name in ("low", "high")}
+    table |= {"coverage": inside.mean(axis=0), "width": np.median(whole["high"] - whole["low"], axis=0)}
+    return {
+        name: {key: float(values[at]) for key, values in table.items() if np.isfinite(values[at])}
+        for at, name in enumerate(names)
+    }

@@ -1,0 +1,140 @@
+"""Intervals from noisy second moments: the delta method, the parametric bootstrap, and the textbook formula that fails.
+
+X'X, X't and t't were released together with noise of known laws. An interval belongs to the least squares estimate that they
+imply, with an own floor for the eigenvalues of X'X. docs/inference.md explains the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from dpbench.contracts.model import Problem
+from dpbench.contracts.uncertainty import IntervalRequest, Intervals, Method, Uncertainty
+from dpbench.inference.bootstrap import bootstrapped
+from dpbench.inference.noisy_regression import NoisyRegression
+from dpbench.inference.quantiles import two_sided
+from dpbench.privacy.queries.noisy_moments import NoisyMoments
+from dpbench.privacy.queries.quadratic import Quadratic
+
+Array = np.ndarray
+
+NO_LAW = "its noise has no law that intervals could be made of"
+PENALISED = "a penalty draws the weights towards 0, by an amount that no interval covers; model=linear has intervals"
+RANGE_ONLY = (
+    "Conservative: the release tells nothing about the variance of the residuals, so the largest that the target's range allows "
+    "is taken."
+)
+APPROXIMATION = (
+    "They are about the minimum of the quadratic approximation of the loss, not about the coefficients of logistic regression: "
+    "the stronger the effects, the further it lies towards 0, and the lower is the coverage."
+)
+
+
+def released_moments(problem: Problem, moments: NoisyMoments | None) -> Uncertainty | str:
+    """Return what noisy second moments tell about the coefficients of a problem, or why they tell nothing."""
+    assert problem.loss is not None  # the capability "polynomial"
+    runs, size = len(problem.n), problem.geometry.dimension
+    nothing = Quadratic(np.zeros((runs, size, size)), np.zeros((runs, size)))
+    if not problem.closed_form or problem.regularised(nothing).matrix.any():
+        return PENALISED
+    if moments is None:
+        return NO_LAW
+    slope = problem.loss.slope[1] / (1 if problem.geometry.target == "real" else 2)  # along t = 2y - 1
+    return ReleasedMoments(moments, -slope / (2 * problem.loss.curvature), problem.loss.exact)
+
+
+@dataclass(frozen=True)
+class ReleasedMoments(Uncertainty):
+    """Noisy X'X, X't and t't, and the laws of their noise."""
+
+    methods: ClassVar[tuple[Method, ...]] = ("delta", "bootstrap", "naive")
+
+    moments: NoisyMoments
+    factor: float = 1.0
+    """The model's weights are this many times the regression of t on x: 1, and 2 for the approximation of logistic regression."""
+    exact: bool = True
+    """Whether that regression is the model itself."""
+
+    @cached_property
+    def regression(self) -> NoisyRegression:
+        return NoisyRegression.of(self.moments)
+
+    def intervals(self, request: IntervalRequest) -> Intervals | str:
+        make: dict[str, Callable[[IntervalRequest], Intervals]] = {
+            "delta": self._delta,
+            "bootstrap": self._bootstrap,
+            "naive": self._naive,
+        }
+        if request.method not in make:
+            return f"its release allows the methods {', '.join(self.methods)}"
+        return make[request.method](request)
+
+    def _delta(self, request: IntervalRequest) -> Intervals:
+        """Return the delta method's intervals: the estimate is linear in the noise, as long as the noise is small."""
+        fit = self.regression
+        covariance = self._delta_covariance(request)
+        errors = np.sqrt(np.einsum("rii->ri", covariance))
+        return self._scaled("delta", errors, *self._delta_ends(request), covariance, fit.residual_variance(request.n))
+
+    def _delta_covariance(self, request: IntervalRequest) -> Array:
+        fit = self.regression
+        if request.covers == "table":
+            return fit.privacy_covariance
+        return np.asarray(fit.residual_variance(request.n)[:, None, None] * fit.inverse + fit.privacy_covariance)
+
+    def _delta_ends(self, request: IntervalRequest) -> tuple[Array, Array]:
+        fit = self.regression
+        errors = np.sqrt(np.einsum("rii->ri", self._delta_covariance(request)))
+        kurtosis = fit.fourth_cumulant / np.maximum(errors, np.finfo(float).tiny) ** 4
+        reach = errors * two_sided(request.level, request.n - fit.size, kurtosis)
+        return fit.estimate - reach, fit.estimate + reach
+
+    def _naive(self, request: IntervalRequest) -> Intervals:
+        """Return the textbook formula on noisy sums, which takes them for exact ones: it covers far less than it says."""
+        fit = self.regression
+        variance = fit.residual_variance(request.n, corrected=False)
+        covariance = variance[:, None, None] * fit.inverse
+        errors = np.sqrt(np.einsum("rii->ri", covariance))
+        reach = errors * two_sided(request.level, request.n - fit.size, np.zeros_like(errors))
+        return self._scaled("naive", errors, fit.estimate - reach, fit.estimate + reach, covariance, variance)
+
+    def _bootstrap(self, request: IntervalRequest) -> Intervals:
+        """Return percentiles of what the mechanism would release of tables like the estimated one.
+
+        Where the floor is active, the estimated table is one whose coefficients the floor has shrunk, and percentiles miss what
+        that hides: they covered .76 of a coefficient. There an interval also holds the delta method's.
+        """
+        fit = self.regression
+        variance = fit.residual_variance(request.n)
+        sampled = variance if request.covers == "population" else np.zeros_like(variance)
+        low, high, covariance = bootstrapped(fit, sampled, request)
+        if fit.floored.any():
+            wide, floored = self._delta_ends(request), fit.floored[:, None]
+            low, high = np.where(floored, np.minimum(low, wide[0]), low), np.where(floored, np.maximum(high, wide[1]), high)
+        errors = np.sqrt(np.einsum("rii->ri", covariance))
+        return self._scaled("bootstrap", errors, low, high, covariance, variance)
+
+    def _scaled(self, method: Method, errors: Array, low: Array, high: Array, covariance: Array, variance: Array) -> Intervals:
+        """Return intervals of the model's weights, made from those of the regression on the released columns."""
+        fit = self.regression
+        units = self.factor * fit.columns
+        return Intervals(
+            method,
+            units * fit.estimate,
+            units * errors,
+            units * low,
+            units * high,
+            units[..., :, None] * units[..., None, :] * covariance,
+            variance if self.exact else None,
+            fit.floored,
+            tuple(self._remarks()),
+        )
+
+    def _remarks(self) -> list[str]:
+        unknown = [RANGE_ONLY] if self.moments.square is None else []
+        return unknown if self.exact else [*unknown, APPROXIMATION]

@@ -1,0 +1,72 @@
+"""The intervals of a cell: what is compared, what is recorded, and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbench.cells.intervals import CellIntervals, Truth, intervals_of, made_intervals, summarised
+from dpbench.contracts.fit import Fit
+from dpbench.inference.known_covariance import KnownCovariance
+from dpbench.inference.settings import InferenceSettings
+
+N = np.full(2, 50.0)
+KNOWN = KnownCovariance(np.tile(np.eye(2), (2, 1, 1)), np.tile(np.eye(2), (2, 1, 1)))
+FIT = Fit.good(np.array([[0.0, 1.0], [0.0, 2.0]])).knowing(KNOWN)
+
+
+def compared(settings: InferenceSettings | None = None, known: Any = None, fit: Fit = FIT) -> CellIntervals:
+    truth = Truth(N, fit.weights + 9.0, np.ones((2, 2)), known, "known" if known is not None else "", True)
+    return intervals_of(fit, settings or InferenceSettings(), truth, np.random.default_rng)
+
+
+def test_the_population_is_compared_with_known_coefficients_and_the_table_with_its_own_fit() -> None:
+    population = compared(known=np.array([[0.0, 1.0], [0.0, 99.0]]))
+    assert population.metrics["inference/coverage"].tolist() == [1.0, 0.0]
+    assert "known coefficients of the synthetic table" in population.sentence
+    table = compared(InferenceSettings(covers="table"))
+    assert table.metrics["inference/coverage"].tolist() == [0.0, 0.0]
+    assert "the noise of privacy alone" in table.sentence
+
+
+def test_where_nothing_is_known_coverage_is_absent_and_the_sentence_says_why() -> None:
+    found = compared()
+    assert np.isnan(found.metrics["inference/coverage"]).all()
+    assert "Coverage is not measured" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("fit", "settings", "reason"),
+    [
+        (Fit.good(np.zeros((2, 2))), {}, "the mechanism does not say how its noise moves the coefficients"),
+        (FIT, {"method": "none"}, "none were asked for"),
+        (FIT, {"method": "delta"}, "inference.method must be covariance for this mechanism"),
+    ],
+)
+def test_without_intervals_there_is_a_sentence_and_no_number(fit, settings, reason) -> None:
+    found = compared(InferenceSettings(**settings), fit=fit)
+    assert found.sentence == f"No intervals: {reason}."
+    assert not found.metrics
+    assert not found.columns
+    assert made_intervals(fit, InferenceSettings(**settings), N, np.random.default_rng) == found.sentence
+
+
+def test_the_record_has_the_first_run_and_coverage_over_all_runs() -> None:
+    parts = [compared(known=np.array([[0.0, 1.0], [0.0, 99.0]])).columns] * 2
+    table = summarised(parts, ("intercept", "x"), exact=True)
+    assert table["x"]["coverage"] == 0.5
+    assert table["intercept"]["coverage"] == 1.0
+    assert table["x"]["low"] == parts[0]["low"][0, 1]
+    assert table["x"]["truth"] == 1.0
+
+
+def test_what_no_noise_protects_is_left_out_of_the_record_of_a_private_table() -> None:
+    table = summarised([compared(known=np.zeros((2, 2))).columns], ("intercept", "x"), exact=False)
+    assert set(table["x"]) == {"low", "high", "coverage", "width"}
+
+
+def test_a_cell_without_intervals_has_no_table() -> None:
+    assert summarised([{}], ("intercept", "x"), exact=True) == {}
+    assert summarised([], ("intercept", "x"), exact=True) == {}

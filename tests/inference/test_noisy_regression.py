@@ -1,0 +1,85 @@
+"""The regression that noisy sums imply, and the covariance of its estimates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbench.inference.noisy_regression import NoisyRegression
+
+from .moments_factory import LAWS, exact_sums, noisy
+
+N = 4_000
+RUNS = 4_000
+
+
+@pytest.fixture(scope="module")
+def sums() -> np.ndarray:
+    return exact_sums(1, N, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_covariance_is_that_of_estimates_from_many_releases_of_one_table(law, sums) -> None:
+    fits = NoisyRegression.of(noisy(np.repeat(sums, RUNS, axis=0), 15.0, LAWS[law], seed=2))
+    exact = np.linalg.solve(sums[0, :4, :4], sums[0, :4, 4])
+    errors = fits.estimate - exact
+    found, expected = errors.T @ errors / RUNS, fits.privacy_covariance.mean(axis=0)
+    scale = np.sqrt(np.diag(expected))
+    np.testing.assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=0.08)
+    assert not fits.floored.any()
+
+
+def test_the_fourth_cumulant_is_that_of_laplace_noise_and_0_for_normal_noise(sums) -> None:
+    many = np.repeat(sums, 60_000, axis=0)
+    fits = NoisyRegression.of(noisy(many, 0.5, LAWS["laplace"], seed=3))
+    errors = fits.estimate - np.linalg.solve(sums[0, :4, :4], sums[0, :4, 4])
+    variance = np.square(errors).mean(axis=0)
+    excess = (errors**4).mean(axis=0) / variance**2 - 3
+    expected = fits.fourth_cumulant.mean(axis=0) / variance**2
+    np.testing.assert_allclose(excess, expected, atol=0.35)
+    assert expected.min() > 1
+    assert not NoisyRegression.of(noisy(sums, 0.5, LAWS["gaussian"])).fourth_cumulant.any()
+
+
+def test_the_residual_variance_is_right_on_average_although_noise_lowers_the_sum_of_squares(sums) -> None:
+    fits = NoisyRegression.of(noisy(np.repeat(sums, RUNS, axis=0), 40.0, seed=4))
+    n = np.full(RUNS, float(N))
+    corrected, plain = fits.residual_variance(n), fits.residual_variance(n, corrected=False)
+    assert corrected.mean() == pytest.approx(0.04, abs=4 * corrected.std() / np.sqrt(RUNS))
+    assert plain.mean() < corrected.mean()
+
+
+def test_without_the_square_of_the_target_the_variance_is_the_largest_that_its_range_allows(sums) -> None:
+    fits = NoisyRegression.of(noisy(sums, 1.0, square=False))
+    assert fits.residual_variance(np.array([float(N)])) == 1.0
+
+
+def test_columns_with_more_noise_are_made_smaller_until_their_noise_is_even(sums) -> None:
+    moments = noisy(sums, 1.0)
+    factor = np.array([1.0, 1, 10, 1])
+    uneven = replace(
+        moments, matrix_scale=moments.matrix_scale * np.outer(factor, factor), vector_scale=moments.vector_scale * factor
+    )
+    even, made_even = NoisyRegression.of(moments), NoisyRegression.of(uneven)
+    np.testing.assert_allclose(made_even.columns, [1 / factor])
+    np.testing.assert_allclose(made_even.matrix_scale, even.matrix_scale)
+    np.testing.assert_allclose(made_even.floor, even.floor)
+    np.testing.assert_allclose(made_even.columns * made_even.estimate, even.estimate, rtol=1e-9)
+
+
+def test_the_floor_is_half_the_size_of_the_noise_and_draws_the_estimate_towards_0(sums) -> None:
+    fits = NoisyRegression.of(noisy(np.repeat(sums, 200, axis=0), 2_000.0, LAWS["gaussian"]))
+    np.testing.assert_allclose(fits.floor, 2_000 * np.sqrt(4))
+    assert fits.floored.all()
+    assert fits.eigen[0].min() == pytest.approx(float(fits.floor[0]))
+
+
+def test_most_of_the_noise_in_the_estimate_does_not_count_twice(sums) -> None:
+    """The products of the coefficients that enter the covariance are nearly those without noise, on average."""
+    fits = NoisyRegression.of(noisy(np.repeat(sums, RUNS, axis=0), 70.0, LAWS["gaussian"], seed=5))
+    exact = np.square(np.linalg.solve(sums[0, :4, :4], sums[0, :4, 4]))[1:].sum()
+    products = np.einsum("rii->ri", fits._products)[:, 1:].sum(axis=1).mean()
+    squares = np.square(fits.estimate[:, 1:]).sum(axis=1).mean()
+    assert abs(products - exact) < 0.5 * abs(squares - exact)
