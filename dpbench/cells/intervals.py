@@ -25,10 +25,10 @@ class Truth:
     exact: Array
     """The weights of the non-private fit: (runs, D)."""
     standard_errors: Array
-    known: Array | None
-    """The coefficients of the population, where they are known: (runs, D)."""
-    how: str
-    """How they are known: a key of TRUTHS."""
+    known: Array
+    """The coefficients of the population: (runs, D), NaN where they are not known."""
+    resampled: bool
+    """Whether the population is a table, of which each repeat draws rows."""
     intercept: bool
 
 
@@ -50,15 +50,21 @@ def intervals_of(
     made = made_intervals(fit, settings, truth.n, stream)
     if isinstance(made, str):
         return CellIntervals(made)
-    covered = truth.exact if settings.covers == "table" else truth.known
-    how = "table" if settings.covers == "table" else truth.how
-    unknown = np.full_like(truth.exact, np.nan)
+    aim, how = _aim(settings, truth)
     reference = non_private(truth.exact, truth.standard_errors, truth.n, settings.level)
-    aim = unknown if covered is None else covered
     columns = {"low": made.low, "high": made.high, "reference_low": reference[0], "reference_high": reference[1], "truth": aim}
-    sentence = f"{described(made, settings.covers, settings.level)} {TRUTHS[how if covered is not None else '']}"
+    sentence = f"{described(made, settings.covers, settings.level)} {TRUTHS[how]}"
     health = {} if made.floored is None else {FLOORED: made.floored}
     return CellIntervals(sentence, measured(made, reference, aim, truth.intercept), health, columns)
+
+
+def _aim(settings: InferenceSettings, truth: Truth) -> tuple[Array, str]:
+    """Return the coefficients that the intervals should cover, and how they are known."""
+    if settings.covers == "table":
+        return truth.exact, "table"
+    if np.isnan(truth.known).all():
+        return truth.known, ""
+    return truth.known, "resampled" if truth.resampled else "known"
 
 
 def made_intervals(

@@ -117,9 +117,6 @@ class DatasetRows:
         units, rows_each = (table.rows.n, 1) if table.persons is None else (table.persons.count, table.persons.rows_each)
         return self.splits.sizes(self.dataset.rows_per_repeat(units)) * rows_each
 
-    def known_coefficients(self, block: Block) -> tuple[np.ndarray | None, str]:
-        return None, ""
-
     def block(self, repeats: Sequence[int]) -> Block:
         """Return the sums over rows of consecutive repeats."""
         # a table with persons is the same for all repeats

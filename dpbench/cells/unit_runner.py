@@ -142,10 +142,9 @@ class UnitRunner:
     @cached_property
     def truth(self) -> Truth:
         """What the intervals of this block's runs are compared with."""
-        known, how = self.source.known_coefficients(self.block)
-        intercept = self.block.geometry.intercept
+        known = self.source.known_coefficients(self.block.runs)
         exact = self.references.weights, self.references.standard_errors
-        return Truth(self.block.train.n, *exact, known, how, intercept)
+        return Truth(self.block.train.n, *exact, known, self.source.dataset.resample, self.block.geometry.intercept)
 
     @cached_property
     def references(self) -> References:

@@ -18,7 +18,8 @@ FIT = Fit.good(np.array([[0.0, 1.0], [0.0, 2.0]])).knowing(KNOWN)
 
 
 def compared(settings: InferenceSettings | None = None, known: Any = None, fit: Fit = FIT) -> CellIntervals:
-    truth = Truth(N, fit.weights + 9.0, np.ones((2, 2)), known, "known" if known is not None else "", True)
+    known = np.full((2, 2), np.nan) if known is None else known
+    truth = Truth(N, fit.weights + 9.0, np.ones((2, 2)), known, False, True)
     return intervals_of(fit, settings or InferenceSettings(), truth, np.random.default_rng)
 
 
