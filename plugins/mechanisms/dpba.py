@@ -29,7 +29,8 @@ class BudgetAllocation(Mechanism):
     f2/((1 - α)ε), where f1 = 2D² and f2 = 4D for linear regression, D²/4 and 3D for logistic. With ``sensitivity=tight`` the
     scales have the same ratio, and a size at which their joint cost is exactly ε, which is never more noise: α = f1/(f1 + f2) is
     ``fm`` with the same ``sensitivity``. ``alpha=opt`` has the least expected damage under either; ``fang`` then has the closed
-    form α : 1 - α = (W1 f1²)^⅓ : (W2 f2²)^⅓. ``epsilon_1`` sets αε directly, like the axis of the paper's figures 3 and 4.
+    form α : 1 - α = (W1 f1²)^⅓ : (W2 f2²)^⅓. ``epsilon_1`` sets αε directly, like the axis of the paper's figures 3 and 4. Linear
+    models in the box also get y'y + Lap(b_l / (G + min(s, b_q/b_l))), for G one-hot groups and s other columns, at no cost.
 
     Guarantee: ε-DP for replace-one neighbours (``fang``: two Laplace releases in sequence, Algorithm 1; ``tight``: one joint
     release).
@@ -69,7 +70,7 @@ class BudgetAllocation(Mechanism):
         return None
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        objective = problem.polynomial()
+        objective = problem.polynomial().with_square()
         noise = self._apart(objective, budget) if self.sensitivity == "fang" else self._together(objective, budget)
         coefficients = curator.release(objective, noise)
         return minimise(problem, objective, coefficients, noise, self.ridge, self.repair)

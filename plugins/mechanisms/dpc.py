@@ -28,7 +28,8 @@ class SensitiveCoefficients(Mechanism):
     """Run the functional mechanism with more noise on every coefficient that involves a sensitive attribute.
 
     Formula: coefficients of w_j w_l and w_j get Lap(Δ/ε_s) if j (or l) belongs to a sensitive attribute, otherwise Lap(Δ/ε_n),
-    with ε_s = γ ε_n and ε_n = ε / (1 - β + βγ). β is the sensitive coefficients' share of Δ. γ = 1 is ``fm``.
+    with ε_s = γ ε_n and ε_n = ε / (1 - β + βγ). β is the sensitive coefficients' share of Δ. γ = 1 is ``fm``. Linear models in
+    the box also get y'y + Lap(Δ/ε_n), at no cost, unless all columns are sensitive.
 
     Guarantee: ε-DP for replace-one neighbours, for the whole row. Nothing specific to the attribute is proved: the protection of
     the sensitive attribute is empirical, and similar to that of leaving it out (compare with ``drop_sensitive``).
@@ -85,6 +86,8 @@ class SensitiveCoefficients(Mechanism):
             ordinary[list(curator.geometry.positions(attribute))] = 0.0
         total = objective.l1_bound(self.sensitivity)
         epsilon_n = budget.epsilon / (1 - self._beta(objective, sensitive, ordinary) * (1 - self.gamma))
+        if ordinary.any():  # y'y is free among the coefficients of other columns
+            objective = objective.with_square()
         scales = total / epsilon_n, total / (self.gamma * epsilon_n)
         noise = Noise(Laplace(), np.where(objective.products(ordinary) > 0, *scales), budget.epsilon, self._proof(objective))
         coefficients = curator.release(objective, noise)

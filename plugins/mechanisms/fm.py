@@ -28,7 +28,8 @@ class FunctionalMechanism(Mechanism):
     standard deviations and trimming make the noisy objective bounded, and its minimiser is released. A model's penalty, smooth
     or not, is added to the noisy objective (Dandekar et al. 2018, equations 8 and 9). For D coefficients in the box, linear
     (logistic, truncated at order 2): Δ = (D + 1)² ((D + 2)²/8) with ``sensitivity=tight``, 2(D + 1)² (D²/4 + 3D) with ``paper``,
-    2D² + 4D (D²/4 + 3D) with ``fang``, and 2D² + 4D (D²/4 + D) with ``code``, the program of Zhang et al.
+    2D² + 4D (D²/4 + 3D) with ``fang``, and 2D² + 4D (D²/4 + D) with ``code``, the program of Zhang et al. Linear models in the
+    box also get y'y + Lap(Δ/ε), at the same Δ; weights do not depend on it.
 
     ``noise=knorm`` draws all coefficients together: a radius Gamma(d + 1)/ε times a uniform point of the box whose sides are the
     ranges of the d coefficients (Hardt and Talwar 2010). At D = 14 the standard deviations on M are 70/ε on and 139/ε off the
@@ -83,6 +84,8 @@ class FunctionalMechanism(Mechanism):
         objective = problem.polynomial(self.convention)
         if self.until_bounded:
             return self._fit_until_bounded(curator, problem, objective, budget)
+        if self.noise == "laplace":  # a further number would make K-norm noise larger
+            objective = objective.with_square()
         noise = self._noise(objective, budget.epsilon)
         coefficients = curator.release(objective, noise)
         ridge = published_ridge(self.convention, self.repair) if self.ridge == "auto" else self.ridge

@@ -33,8 +33,8 @@ class RelevanceAllocation(Mechanism):
     Formula: 1. w⁰ is the result of tight FM with 0.9 ρε. 2. R_j is the mean over rows of |x_j w⁰_j| / sum_k |x_k w⁰_k|, with
     Lap(2 / (0.1 ρε)) on the sum, clipped at 0. 3. With ``proportional``, β_j = D R_j / sum R, at least ``floor``; with
     ``threshold``, β_j is 4 if R_j >= 1/D and 1 otherwise. Both are then scaled to a mean of 1. 4. With q_j = sqrt(β_j), the
-    coefficient of w_j w_l gets Lap(b / (q_j q_l)), that of w_j Lap(b / q_j). 5. Ridge and repair act on u, where w_j = q_j u_j,
-    because the noise is even there.
+    coefficient of w_j w_l gets Lap(b / (q_j q_l)), that of w_j Lap(b / q_j). Linear models in the box also get y'y + Lap(b), at
+    no cost. 5. Ridge and repair act on u, where w_j = q_j u_j, because the noise is even there.
 
     Guarantee: ε-DP for replace-one neighbours: 0.9 ρε + 0.1 ρε + (1 - ρ)ε = ε.
 
@@ -69,7 +69,7 @@ class RelevanceAllocation(Mechanism):
     repair: Repair = option("trim", help="what happens to eigenvalues that are not positive; see fm")
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
-        objective = problem.polynomial()
+        objective = problem.polynomial().with_square()
         columns = np.sqrt(self._shares(self._relevance(curator, problem, budget.share(self.rho))))
         epsilon = (1 - self.rho) * budget.epsilon
         scales = (objective.rescaled_bound(columns) / epsilon)[:, None] / objective.products(columns)

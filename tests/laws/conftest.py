@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,6 +131,12 @@ def along(query: Polynomial, scale: np.ndarray | float = 1.0) -> float:
     return best
 
 
+def released(problem: Any, answer: Any, convention: Any = "monomial") -> Polynomial:
+    """The query of an answer of the functional mechanism's family: with y'y at its end, or without."""
+    query: Polynomial = problem.polynomial(convention)
+    return query if answer.exact.shape[1] == query.size else query.with_square()
+
+
 @dataclass(frozen=True)
 class Adversary:
     """What the tests of sensitivities and of replays share."""
@@ -138,9 +145,10 @@ class Adversary:
     moved: Callable[..., np.ndarray]
     hostile: Callable[..., tuple[Rows, Rows]]
     along: Callable[..., float]
+    released: Callable[..., Polynomial]
     neighbours: type[Neighbours]
 
 
 @pytest.fixture(scope="session")
 def adversary() -> Adversary:
-    return Adversary({"linear": LINEAR, "logistic": LOGISTIC}, moved, hostile, along, Neighbours)
+    return Adversary({"linear": LINEAR, "logistic": LOGISTIC}, moved, hostile, along, released, Neighbours)

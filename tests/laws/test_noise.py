@@ -44,7 +44,7 @@ def answers(sample: Any, make: Any, curate: Any, epsilon: float, name: str, **op
     curator = curate(sample, epsilon=epsilon)
     problem = make("model", "linear").prepare(curator)
     make("mechanism", name, **options).fit(curator, problem, curator.ledger.budget)
-    return problem.polynomial(options.get("convention", "monomial")), curator.tape[0]
+    return problem.polynomial(options.get("convention", "monomial")).with_square(), curator.tape[0]
 
 
 @pytest.mark.parametrize("sensitivity", ["paper", "fang", "tight"])
@@ -77,7 +77,7 @@ def test_every_released_coefficient_has_its_scale(zeros, make, curate) -> None:
     dpba, at_dpba = answers(zeros, make, curate, 1.0, "dpba", alpha=0.25, sensitivity="fang")
     D = 4
     expected = np.full(at_fm.noisy.shape[1], 2 * D * D + 4 * D)
-    split = np.r_[np.full(dpba.quadratic_size, 2 * D * D / 0.25), np.full(D, 4 * D / 0.75)]
+    split = np.r_[np.full(dpba.quadratic_size, 2 * D * D / 0.25), np.full(D, 4 * D / 0.75), 4 * D / 0.75 / D]  # b_q/b_l is 6
     for noise, scales in ((at_fm.noisy - at_fm.exact, expected), (at_dpba.noisy - at_dpba.exact, split)):
         total = 2 * np.abs(noise).sum(axis=0) / scales
         tail = 2 * np.minimum(stats.chi2.cdf(total, 2 * RUNS), stats.chi2.sf(total, 2 * RUNS))
@@ -100,6 +100,38 @@ def test_mechanisms_and_epsilons_share_their_standard_noise(zeros, make, curate)
         np.testing.assert_allclose(answer.noisy / answer.noise.scale, standard, rtol=1e-14)
     _, answer = answers(zeros, make, curate, 1.0, "fm", convention="code")
     np.testing.assert_allclose((answer.noisy / answer.noise.scale)[:, : standard.shape[1]], standard, rtol=1e-14)
+
+
+@pytest.mark.parametrize("model", ["linear", "ridge", "lasso"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("fm", {}),
+        ("fm", {"convention": "code", "sensitivity": "fang"}),
+        ("dpba", {}),
+        ("dpc", {"sensitive": ("x1",)}),
+        ("privr", {}),
+    ],
+)
+def test_y_y_changes_no_weight_and_no_price(name, options, model, make, curate, table, monkeypatch) -> None:
+    """It is the last number: the noise of the others, and so every weight, is bit for bit the one without it."""
+    generator = np.random.default_rng(6)
+    x = generator.uniform(-1, 1, (500, 3))
+    rows = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")
+    fits = []
+    for released in (True, False):
+        if not released:
+            monkeypatch.setattr(Polynomial, "with_square", lambda query: query)
+        curator = curate(rows, epsilon=1.7)
+        problem = make("model", model).prepare(curator)
+        fit = make("mechanism", name, **options).fit(curator, problem, curator.ledger.budget)
+        fits.append((fit, curator.tape[-1], curator.ledger))
+    (one, long, ledger), (other, short, plain) = fits
+    assert long.noisy.shape[1] == short.noisy.shape[1] + 1
+    np.testing.assert_array_equal(long.noisy[:, :-1], short.noisy)
+    np.testing.assert_array_equal(one.weights, other.weights)
+    assert (long.noise.bound, ledger.total) == (short.noise.bound, plain.total)
+    assert ledger.total.epsilon == pytest.approx(1.7, rel=1e-12)
 
 
 def test_more_epsilon_never_means_more_noise(zeros, repeated, make, curate) -> None:

@@ -207,7 +207,7 @@ def test_no_neighbours_move_what_a_mechanism_releases_by_more_than_it_pays_for(
         problem = make("model", loss, intercept=intercept).prepare(curator)
         make("mechanism", name, **options).fit(curator, problem, curator.ledger.budget)
         (answer,) = curator.tape
-        query = problem.polynomial(options.get("convention", "monomial"))
+        query = adversary.released(problem, answer, options.get("convention", "monomial"))
         if query.convention not in hostile:
             hostile[query.convention] = adversary.hostile(query)
         worst = adversary.moved(query, *hostile[query.convention], answer.noise.scale).max()
@@ -226,7 +226,7 @@ def test_a_tight_allocation_spends_exactly_its_budget_at_its_worst_pair(
         problem = make("model", "linear", intercept=intercept).prepare(curator)
         make("mechanism", "dpba", sensitivity="tight", **options).fit(curator, problem, curator.ledger.budget)
         (answer,) = curator.tape
-        assert adversary.along(problem.polynomial(), answer.noise.scale) == pytest.approx(1.0, rel=1e-9)
+        assert adversary.along(adversary.released(problem, answer), answer.noise.scale) == pytest.approx(1.0, rel=1e-9)
 
 
 def test_ball_bounds_are_the_table_s(polynomial) -> None:

@@ -129,7 +129,8 @@ def test_no_neighbours_move_what_dpc_and_privr_release_by_more_than_they_pay_for
         for answer in curator.tape:
             if answer.query == "relevance":
                 continue
-            worst = adversary.moved(problem.polynomial(convention), *hostile[convention], answer.noise.scale).max()
+            query = adversary.released(problem, answer, convention)
+            worst = adversary.moved(query, *hostile[convention], answer.noise.scale).max()
             assert worst <= answer.noise.bound * (1 + 1e-12), f"{name} {options}: {worst / answer.noise.bound}"
         assert sum(answer.noise.bound for answer in curator.tape) == pytest.approx(EPSILON, rel=1e-12)
 
@@ -144,7 +145,8 @@ def test_one_pair_spends_all_of_dpc_s_budget_with_the_tight_bound(D, k, make, cu
         dpc = make("mechanism", "dpc", sensitive=g.columns[:k], gamma=gamma, sensitivity="tight")
         curator, problem = asked("linear", dpc, rows(g, np.zeros((3, D)), np.zeros(3)), make, curate)
         (answer,) = curator.tape
-        moved = adversary.moved(problem.polynomial(), rows(g, np.ones(D), 1), rows(g, other, -1), answer.noise.scale)
+        query = adversary.released(problem, answer)
+        moved = adversary.moved(query, rows(g, np.ones(D), 1), rows(g, other, -1), answer.noise.scale)
         assert moved[0] == pytest.approx(EPSILON, rel=1e-12)
 
 

@@ -22,3 +22,5 @@ class NoisyMoments:
     """The scale of each entry's noise, symmetric, and 0 where an entry is public: (1 | runs, D, D)."""
     vector_scale: np.ndarray
     """(1 | runs, D)"""
+    square_scale: np.ndarray | None = None
+    """(1 | runs,), 0 where t't is n. None without t't."""

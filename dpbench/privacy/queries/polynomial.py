@@ -5,12 +5,15 @@ A model's loss, exact or truncated at order 2, is for each row
     constant(y) + curvature · (x'w)² + slope(y) · x'w,        slope(y) = slope[0] + slope[1] · y.
 
 Linear regression has curvature 1 and slope -2y, logistic regression curvature 1/8 and slope ½ - y (Zhang et al. 2012, sections
-4.2 and 5.1; the printed minus sign of the quadratic term is a typo). The constant is never needed, so it is never released.
-Neither are coefficients that are public under replace-one neighbours: that of the intercept with itself (it is n, unless a person
-has any number of rows up to a limit) and the products of two columns of one one-hot group (they are 0).
+4.2 and 5.1; the printed minus sign of the quadratic term is a typo). Weights do not need the constant; the sum of y², which
+intervals need, is released where it costs nothing (:meth:`Polynomial.with_square`). Coefficients that are public under
+replace-one neighbours are not released: that of the intercept with itself (it is n, unless a person has any number of rows up to
+a limit) and the products of two columns of one one-hot group (they are 0).
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -18,9 +21,11 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.data.geometry import Geometry
-from dpbench.privacy.noise import Noise
+from dpbench.privacy.noise import Gaussian, Laplace, Noise
+from dpbench.privacy.queries.noisy_moments import NoisyMoments
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.query import Layer, MomentQuery
+from dpbench.privacy.queries.supremum import free_square_scale, supremum
 
 Convention = Literal["monomial", "matrix", "code"]
 SensitivityKey = Literal["tight", "published"]
@@ -43,6 +48,13 @@ class Loss:
     exact: bool = True
     """Whether the polynomial is the loss itself rather than its truncation."""
 
+    def per_target(self, geometry: Geometry) -> float | None:
+        """Return the factor from t to the slope, t = y or, for y in {0, 1}, 2y - 1; None if the slope is not a multiple of t."""
+        before, per_target = self.slope
+        if geometry.target == "binary":  # y = (t + 1)/2
+            before, per_target = before + per_target / 2, per_target / 2
+        return None if before else per_target
+
     def largest_slope(self, geometry: Geometry) -> float:
         """Return the supremum of |slope(y)| over the target's range."""
         ends = (-1.0, 1.0) if geometry.target == "real" else (0.0, 1.0)
@@ -62,6 +74,8 @@ class Polynomial(MomentQuery):
     geometry: Geometry
     convention: Convention = "monomial"
     name: str = "objective"
+    square: bool = False
+    """Whether the query ends with t't, where t is y or, for y in {0, 1}, 2y - 1."""
 
     def __post_init__(self) -> None:
         if self.convention not in get_args(Convention):
@@ -91,11 +105,11 @@ class Polynomial(MomentQuery):
 
     @property
     def size(self) -> int:
-        return len(self.pairs[0]) + self.geometry.dimension
+        return len(self.pairs[0]) + self.geometry.dimension + self.square
 
     @property
     def identity(self) -> str:
-        return f"{self.convention} coefficients of {self.loss}"
+        return f"{self.convention} coefficients of {self.loss}{' and the square' if self.square else ''}"
 
     @property
     def quadratic_size(self) -> int:
@@ -108,10 +122,12 @@ class Polynomial(MomentQuery):
         j, k = self.pairs
         target = np.full(len(column), self.geometry.features + 1)
         before, per_target = self.loss.slope
+        last = np.array([self.geometry.features + 1 if self.geometry.target == "real" else 0])  # (2y - 1)² is 1
         return (
             Layer(column[j], column[k], self._weights * constant[j] * constant[k]),
             Layer(column, target, per_target * constant, self.quadratic_size),
             *([Layer(column, 0 * column, before * constant, self.quadratic_size)] if before else []),
+            *([Layer(last, last, np.ones(1), self.size - 1)] if self.square else []),
         )
 
     def quadratic(self, coefficients: np.ndarray, n: np.ndarray) -> Quadratic:
@@ -129,16 +145,57 @@ class Polynomial(MomentQuery):
             matrix[..., k, j] = entries
         if self.geometry.intercept and self.geometry.public_count:
             matrix[..., 0, 0] = self.loss.curvature * self.geometry.constant**2 * n
-        return Quadratic(matrix, coefficients[..., self.quadratic_size :])
+        return Quadratic(matrix, coefficients[..., self._linear])
+
+    @property
+    def _linear(self) -> slice:
+        """Where the coefficients of c are in an answer."""
+        return slice(self.quadratic_size, self.quadratic_size + self.geometry.dimension)
+
+    def released_square(self, coefficients: np.ndarray) -> np.ndarray | None:
+        """Return the released t't, None if the query does not end with it: (…)."""
+        return coefficients[..., -1] if self.square else None
+
+    def moments(self, coefficients: np.ndarray, noise: Noise, n: np.ndarray) -> NoisyMoments | None:
+        """Return the moments that were released, and the noise of each entry.
+
+        None if an entry's noise does not have the law of the released number: that of ``code`` is a mean of two draws, K-norm
+        noise is drawn jointly, and only Laplace and normal noise keep their law if they are divided by a number. Neither are
+        there moments if c is not a multiple of X't.
+        """
+        per_target, g = self.loss.per_target(self.geometry), self.geometry
+        if self.convention == "code" or not isinstance(noise.law, Laplace | Gaussian) or not per_target:
+            return None
+        quadratic, (j, k) = self.quadratic(coefficients, n), self.pairs
+        scale = np.broadcast_to(noise.scale, (len(noise.scale), self.size))
+        matrix_scale = np.zeros((len(scale), g.dimension, g.dimension))
+        matrix_scale[:, j, k] = matrix_scale[:, k, j] = scale[:, : self.quadratic_size] / self._weights
+        square, square_scale = self.released_square(coefficients), self.released_square(scale)
+        if g.target == "binary" and g.public_count:  # the squares of a sign add up to n
+            square, square_scale = np.asarray(n, dtype=float), np.zeros(len(scale))
+        matrix, vector = quadratic.matrix / self.loss.curvature, quadratic.linear / per_target
+        vector_scale = scale[:, self._linear] / abs(per_target)
+        return NoisyMoments(matrix, vector, square, noise.law, matrix_scale, vector_scale, square_scale)
 
     def products(self, columns: np.ndarray) -> np.ndarray:
-        """Return q_j q_k for each released coefficient of M and q_j for each of c, given a factor q_j per column: (…, size)."""
+        """Return q_j q_k for each released coefficient of M and q_j for each of c, given a factor q_j per column: (…, size).
+
+        The target has the factor 1.
+        """
         j, k = self.pairs
-        return np.concatenate([columns[..., j] * columns[..., k], columns], axis=-1)
+        return np.concatenate(
+            [columns[..., j] * columns[..., k], columns, np.ones((*columns.shape[:-1], int(self.square)))], axis=-1
+        )
 
     def scales(self, quadratic: float, linear: float) -> np.ndarray:
-        """Return scales in the order of the query: one value for all coefficients of M and one for those of c."""
-        return np.concatenate([np.full(self.quadratic_size, quadratic), np.full(self.geometry.dimension, linear)])
+        """Return scales in the order of the query: one value for all coefficients of M and one for those of c.
+
+        The scale of y'y is the least at which it is free, whatever the two are.
+        """
+        blocks = [np.full(self.quadratic_size, quadratic), np.full(self.geometry.dimension, linear)]
+        if self.square:
+            blocks.append(np.full(1, free_square_scale(self.geometry, quadratic, linear)))
+        return np.concatenate(blocks)
 
     def quadratic_variance(self, noise: Noise) -> np.ndarray:
         """Return the variance of the noise on M's coefficients: (1 | runs, coefficients of M)."""
@@ -158,26 +215,38 @@ class Polynomial(MomentQuery):
 
     # -- the sensitivities -----------------------------------------------------------------------------------------
 
+    def with_square(self) -> Polynomial:
+        """Return the query that ends with y'y where this costs nothing, otherwise the same query.
+
+        It is free for the squared error in the box: the suprema of the other coefficients are also those with y², if its scale is
+        at least that of :meth:`scales` (docs/sensitivities.md). One scale for all numbers is, whatever factors columns have.
+        """
+        return replace(self, square=True) if self._square_is_free else self
+
+    @property
+    def _square_is_free(self) -> bool:
+        g, loss = self.geometry, self.loss
+        squared_error = loss.curvature == 1 and loss.slope == (0, -2)
+        return squared_error and g.scaling == "box" and g.target == "real" and g.dimension > 0
+
     def l1_bound(self, sensitivity: Sensitivity, quadratic: float = 1.0, linear: float = 1.0) -> float:
         """Return sup ‖change / scale‖₁ over neighbours, for one scale on M's coefficients and one on c's.
 
         Neighbours differ in one row, or in all rows of a person: then it is that many times the supremum for one row, which may
-        also be missing on either side (docs/sensitivities.md).
+        also be missing on either side (docs/sensitivities.md). With y'y, its scale is that of :meth:`scales`, or larger.
         """
         rows = self.geometry.replaced_rows
         size, curvature, per_linear = self.geometry.dimension, self.loss.curvature / quadratic, 1 / linear
-        supremum = rows * float(self._supremum(curvature, per_linear, np.ones(size)))
+        tight = rows * float(self._supremum(curvature, per_linear, np.ones(size)))
         if sensitivity in ("auto", "tight"):
-            return supremum
+            return tight
         # linear: 2(D+1)² with the constant y² ("paper"), 2D² + 4D without it ("fang", "code"); logistic: D²/4 + 3D ("paper",
         # "fang"), D²/4 + D ("code", which has |½ - y| = ½). D counts every noised column, the intercept included.
         slope = self.loss.largest_slope(self.geometry) if sensitivity == "code" else self.loss.printed_slope
         norm = 2 * (curvature * size**2 + slope * per_linear * size)
         bound = rows * (norm + 2 * self.loss.printed_constant if sensitivity == "paper" else norm)
-        if bound < supremum * (1 - 1e-12):
-            raise Refused(
-                f"sensitivity={sensitivity} gives {bound:g} here, but neighbours can change the answer by {supremum:g}."
-            )
+        if bound < tight * (1 - 1e-12):
+            raise Refused(f"sensitivity={sensitivity} gives {bound:g} here, but neighbours can change the answer by {tight:g}.")
         return bound
 
     def rescaled_bound(self, columns: np.ndarray) -> np.ndarray:
@@ -197,7 +266,7 @@ class Polynomial(MomentQuery):
         if g.scaling == "ball":  # x_j² is at most 1, and x_j x_k lies between -1/2 and 1/2
             products, largest = np.ones(len(j)), np.ones(g.dimension)
         linear = 2 * self.loss.largest_slope(g) * largest
-        return np.asarray(g.replaced_rows * np.concatenate([self._weights * products, linear]))
+        return np.asarray(g.replaced_rows * np.concatenate([self._weights * products, linear, np.ones(int(self.square))]))
 
     def proof(self, sensitivity: Sensitivity) -> str:
         """Return the text for the ledger that says why a bound holds."""
@@ -209,61 +278,10 @@ class Polynomial(MomentQuery):
 
     def _supremum(self, curvature: float, per_linear: float, columns: np.ndarray) -> np.ndarray:
         """Return the supremum for one row that is replaced, or that is missing on one side where persons have several."""
-        bound = {"box": self._box, "ball": self._ball, "corner": self._corner}[self.geometry.scaling]
-        return np.asarray(bound(curvature, self.loss.largest_slope(self.geometry) * per_linear, columns))
-
-    def _box(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
-        """Return the supremum in the box (docs/sensitivities.md derives it).
-
-        With u = (z + z')/2, v = (z - z')/2, |u_j| + |v_j| <= q_j, every change is 2(u_j v_l + v_j u_l). It depends on
-        p = sum |u_j| over the m numeric columns. With P = sum q_j over them, and c the intercept's factor, products of
-        different columns give 2(UV - sum u_j v_j), each counted ``twice`` or once, squares give 4 sum u_j v_j, the linear part
-        2 slope max(U, V), where U = p + c and V = P - p, and sum u_j v_j is at most sum q_j² / 4 - (p - P/2)² / m. The whole is
-        concave in p on either side of U = V.
-        """
-        twice = 1.0 if self.convention == "matrix" else 2.0
-        g = self.geometry if self.geometry.public_count else self.geometry.with_private_intercept()
-        features, constant = columns[..., g.intercept :], columns[..., : g.intercept].sum(axis=-1)
-        numeric = np.delete(features, [member for members in g.groups for member in members], axis=-1)
-        m, total, squared = max(g.numeric, 1), numeric.sum(axis=-1), np.square(numeric).sum(axis=-1)
-
-        def change(p: np.ndarray) -> np.ndarray:
-            u, v = p + constant, total - p
-            overlap = squared / 4 - np.square(p - total / 2) / m
-            return np.asarray(curvature * (2 * twice * u * v + (4 - 2 * twice) * overlap) + 2 * slope * np.maximum(u, v))
-
-        # candidates for the maximum: the stationary points of both branches, the point where they meet, and the ends
-        bend = 2 * (twice + (2 - twice) / m)
-        middle = twice * (total - constant) + (2 - twice) * total / m
-        turns = [(middle + slope / curvature) / bend, (middle - slope / curvature) / bend, (total - constant) / 2]
-        numeric_part = np.max([change(np.clip(p, 0, total)) for p in (*turns, 0 * total, total)], axis=0)
-        # one-hot columns hold 0 or 1, with a single 1 in each group: a change of level moves two columns
-        level = np.stack([features[..., members].max(axis=-1) for members in g.groups], axis=-1) if g.groups else np.zeros(1)
-        groups, squares = level.sum(axis=-1), np.square(level).sum(axis=-1)
-        across = 2 * twice * groups * (total + constant)
-        within = 2 * squares + twice * (groups**2 - squares)
-        return np.asarray(numeric_part + curvature * (across + within) + 2 * slope * groups)
-
-    def _corner(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
-        """Return the supremum in the corner: the box's, of columns multiplied with the corner's side (docs/sensitivities.md).
-
-        The rows are among those of that box, and a pair that attains its supremum without an intercept has no negative value:
-        the larger of U and V may be taken to be U, so p >= P/2, and x' = 2u - q >= 0 where x = q.
-        """
-        return self._box(curvature, slope, columns * self.geometry.value_range[1])
-
-    def _ball(self, curvature: float, slope: float, columns: np.ndarray) -> np.ndarray:
-        """Return a bound on the supremum in the ball, by Cauchy-Schwarz for each block.
-
-        It is the maximum over c = <x, x'> of curvature · ‖q‖² sqrt(2(1 - c²)) + slope · ‖q‖ sqrt(2(1 + c)). With c = 1 - 2t² that
-        is sqrt(1 - t²) (2at + b), whose maximum solves 4a t² + b t = 2a.
-        """
-        squared = np.square(columns).sum(axis=-1)
-        # the upper triangle alone counts half of the off-diagonal, and all of the diagonal (at most 2)
-        part, rest = (0.5, np.square(columns).max(axis=-1, initial=0.0)) if self.convention == "matrix" else (1.0, 0.0)
-        a, b = curvature * part * np.sqrt(2) * squared, 2 * slope * np.sqrt(squared)
-        t = 4 * a / np.maximum(b + np.sqrt(b * b + 32 * a * a), np.finfo(float).tiny)
-        return np.asarray((np.sqrt(1 - t * t) * (2 * a * t + b) + curvature * rest) * (1 + 1e-12))
+        if self.square and not self._square_is_free:
+            raise ValueError("The bounds include y'y for the squared error in the box alone.")
+        slope = self.loss.largest_slope(self.geometry) * per_linear
+        return supremum(self.geometry, self.convention == "matrix", curvature, slope, columns)
 
 
 def design_columns(geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:

@@ -75,9 +75,8 @@ class SecondMoments(MomentQuery):
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        matrix, *vector = self.objective.layers
-        target = np.array([self.geometry.features + 1 if self.geometry.target == "real" else 0])  # (2y - 1)² is 1
-        layers = {"xx": [matrix], "xy": vector, "yy": [Layer(target, target, np.ones(1))]}
+        matrix, *vector, square = replace(self.objective, square=True).layers
+        layers = {"xx": [matrix], "xy": vector, "yy": [square]}
         return tuple(
             replace(layer, start=part.start)
             for block, part in self._parts.items()
@@ -101,24 +100,19 @@ class SecondMoments(MomentQuery):
         part = self._parts["yy"]
         return answer[..., part.start] if part.stop > part.start else n
 
-    def moments(self, answer: Array, noise: Noise, n: Array) -> NoisyMoments:
-        """Return an answer of all runs with the scales of its noise, by entry of X'X and X't."""
-        scale = np.broadcast_to(noise.scale, (len(noise.scale), self.size))
-        j, k = self.objective.pairs
-        entries = np.zeros((len(scale), self.geometry.dimension, self.geometry.dimension))
-        entries[:, j, k] = entries[:, k, j] = scale[:, self._parts["xx"]]
-        square = self.square(answer, n) if "yy" in self._parts else None
-        sums = self.matrix(answer, n), self.vector(answer), square
-        return NoisyMoments(*sums, noise.law, entries, scale[:, self._parts["xy"]])
-
     def quadratic(self, loss: Loss, answer: Array, n: Array) -> Quadratic:
         """Return the summed loss of a released answer, without its constant."""
-        before, per_target = loss.slope
-        if self.geometry.target == "binary":  # y = (t + 1)/2
-            before, per_target = before + per_target / 2, per_target / 2
-        if before:
+        per_target = loss.per_target(self.geometry)
+        if per_target is None:
             raise ValueError("A loss whose slope is not a multiple of the target needs the sums of the columns, too.")
         return Quadratic(loss.curvature * self.matrix(answer, n), per_target * self.vector(answer))
+
+    def moments(self, answer: Array, noise: Noise, n: Array) -> NoisyMoments | None:
+        """Return the moments that were released, and the noise of each entry; None without X'X or X't."""
+        if self.blocks[:2] != ("xx", "xy"):
+            return None
+        released_square = self.size > self._parts["xy"].stop
+        return replace(self.objective, square=released_square).moments(answer, noise, n)
 
     def floor(self, noise: Noise) -> float:
         """Return the largest eigenvalue that noise alone gives X'X: about 2 std √D, with the std off the diagonal."""

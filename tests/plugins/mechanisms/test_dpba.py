@@ -21,8 +21,9 @@ def scales(make, curate, geometry, rows):
         problem = make("model", model, intercept=False).prepare(curator)
         make("mechanism", "dpba", **options).fit(curator, problem, curator.ledger.budget)
         scale = curator.tape[0].noise.scale[0]
-        quadratic, linear = scale[: problem.polynomial().quadratic_size], scale[problem.polynomial().quadratic_size :]
-        assert len(linear) == D
+        query = problem.polynomial().with_square()
+        quadratic, linear = scale[: query.quadratic_size], scale[query.quadratic_size : query.quadratic_size + D]
+        np.testing.assert_array_equal(scale, query.scales(quadratic[0], linear[0]))
         assert np.ptp(quadratic) == np.ptp(linear) == 0
         return float(quadratic[0]), float(linear[0])
 
@@ -173,7 +174,7 @@ def test_the_damage_is_the_mean_square_of_half_the_noise_s_gradient(make, curate
         w *= radius / np.linalg.norm(w, axis=1, keepdims=True)
         half = np.einsum("rij,rj->ri", noise.matrix, w) + noise.linear / 2
         squares = np.square(half).sum(axis=1)
-        b_q, b_l = answer.noise.scale[0, 0], answer.noise.scale[0, -1]
+        b_q, b_l = answer.noise.scale[0, 0], answer.noise.scale[0, query.quadratic_size]
         expected = 2 * (radius**2 * (D + 3) / 4 * b_q**2 + D / 4 * b_l**2)
         assert abs(squares.mean() - expected) < 5.5 * squares.std() / np.sqrt(len(squares))
 

@@ -88,6 +88,51 @@ def test_a_printed_bound_below_the_supremum_is_refused(geometry) -> None:
     assert Polynomial(loss, geometry(1)).l1_bound("code") == 6
 
 
+def test_the_square_comes_last_and_changes_no_other_number(polynomial, geometry, rows) -> None:
+    """Where it costs nothing: the squared error in the box. Objectives, bounds, factors and scales are those without it."""
+    generator = np.random.default_rng(0)
+    x = np.column_stack([generator.uniform(-1, 1, (50, 2)), np.eye(3)[generator.integers(3, size=50)], np.eye(2)[[0, 1] * 25]])
+    for convention in ("monomial", "matrix", "code"):
+        query = polynomial(convention)
+        longer = query.with_square()
+        sample = WholeSample(rows(query.geometry, x, generator.uniform(-1, 1, 50)))
+        answer, short = exact_answer(longer, sample), exact_answer(query, sample)
+        assert longer.size == query.size + 1 == answer.shape[1]
+        np.testing.assert_array_equal(answer[:, :-1], short)
+        np.testing.assert_allclose(longer.released_square(answer), sample.moments.yy)
+        assert query.released_square(short) is None
+        for one, other in zip(longer.quadratic(answer, sample.n).linear, query.quadratic(short, sample.n).linear, strict=True):
+            np.testing.assert_array_equal(one, other)
+        for rule in ("paper", "fang", "code", "tight"):
+            assert longer.l1_bound(rule) == query.l1_bound(rule)
+        factors = generator.uniform(0.5, 2, (3, 8))
+        np.testing.assert_array_equal(longer.rescaled_bound(factors), query.rescaled_bound(factors))
+        for one, other, last in (
+            (longer.products(factors), query.products(factors), 1.0),
+            (longer.scales(2.0, 7.0), query.scales(2.0, 7.0), 7 / (2 + 2 / 7)),  # two groups, b_q/b_l of 2/7
+            (longer.ranges, query.ranges, 1.0),
+        ):
+            np.testing.assert_array_equal(one[..., :-1], other)
+            np.testing.assert_allclose(one[..., -1], last)
+        assert longer.identity != query.identity
+
+
+def test_where_the_square_would_cost_it_is_not_released(geometry) -> None:
+    squared, logistic = Loss(1.0, (0.0, -2.0), 2.0, 1.0), Loss(1 / 8, (0.5, -1.0), 1.5, 0.0)
+    for loss, g in (
+        (squared, geometry(2, scaling="ball")),
+        (squared, geometry(2, scaling="corner")),
+        (squared, geometry(0)),
+        (logistic, geometry(2, target="binary")),
+        (Loss(1.0, (0.0, -1.0), 2.0, 1.0), geometry(2)),
+        (Loss(1.0, (1.0, -2.0), 2.0, 1.0), geometry(2)),
+    ):
+        query = Polynomial(loss, g)
+        assert query.with_square() is query
+        with pytest.raises(ValueError, match="for the squared error in the box alone"):
+            Polynomial(loss, g, square=True).l1_bound("tight")
+
+
 def test_auto_is_the_supremum(polynomial) -> None:
     query = polynomial("monomial")
     assert query.l1_bound("auto") == query.l1_bound("tight")
