@@ -84,17 +84,24 @@ def made_intervals(
 
 
 def summarised(columns: Sequence[dict[str, Array]], names: Sequence[str], exact: bool) -> dict[str, dict[str, float]]:
-    """Return for each coefficient the intervals of the first run, and the coverage and the median width over all runs.
+    """Return for each coefficient the intervals of the first run, and over all runs the coverage and the median width.
 
     ``exact``: whether numbers that no noise protects may be recorded: the non-private interval, and the truth that is a fit.
     """
     if not columns or not all(columns):
         return {}
     whole = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
-    inside = np.where(np.isnan(whole["truth"]), np.nan, (whole["low"] <= whole["truth"]) & (whole["truth"] <= whole["high"]))
     table = {name: values[0] for name, values in whole.items() if exact or name in ("low", "high")}
-    table |= {"coverage": inside.mean(axis=0), "width": np.median(whole["high"] - whole["low"], axis=0)}
+    table |= {"coverage": _coverage(whole, ""), "width": np.median(whole["high"] - whole["low"], axis=0)}
+    if exact:
+        table["reference_coverage"] = _coverage(whole, "reference_")
     return {
         name: {key: float(values[at]) for key, values in table.items() if np.isfinite(values[at])}
         for at, name in enumerate(names)
     }
+
+
+def _coverage(columns: dict[str, Array], whose: str) -> Array:
+    """Return how often the intervals of each coefficient hold its truth; NaN where that is not known."""
+    low, high, truth = columns[f"{whose}low"], columns[f"{whose}high"], columns["truth"]
+    return np.asarray(np.where(np.isnan(truth), np.nan, (low <= truth) & (truth <= high)).mean(axis=0))

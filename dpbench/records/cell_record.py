@@ -49,7 +49,8 @@ class DetailInMemory:
     """The share of each feature's values that lie outside its declared bounds: as private as the rows."""
     intervals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By coefficient: the interval of the first run (``low``, ``high``), the non-private one (``reference_low``,
-    ``reference_high``), the ``truth``, and over all runs the ``coverage`` and the median ``width``."""
+    ``reference_high``), the ``truth``, and over all runs the ``coverage``, that of the non-private intervals
+    (``reference_coverage``), and the median ``width``."""
 
 
 @dataclass(frozen=True)

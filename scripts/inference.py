@@ -1,0 +1,241 @@
+"""Count how often intervals cover the coefficients of simulated tables, and write docs/results/inference.md.
+
+    python scripts/inference.py                        the whole study; writes docs/results/inference.md
+    python scripts/inference.py --quick --out page.md  a first look at two designs
+    python scripts/inference.py --only coverage        one preset of the study; other keys of it may follow
+    python scripts/inference.py --recorded             run nothing: the page of what the store has
+
+Cells are recorded one by one in a store of their own: the same command goes on where an interruption ended. The exit code is 1 if a
+cell failed or a mechanism was refuted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpbench.base.errors import Refused
+from dpbench.experiments.presets import Experiment, experiments, select
+from dpbench.records.cell_record import CellRecord
+from dpbench.report.formatting import group_by
+from dpbench.sweeps.execution import execute, recorded_cells
+from dpbench.sweeps.hydra.composition import grid_points
+from dpbench.sweeps.plan import plan
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "inference.md"
+STUDY = "inference"
+BAND = 0.935, 0.970
+"""Where the coverage of a 95 % interval has to be, if the floor is active in fewer than 5 % of the runs; else the lower end counts."""
+RARELY = 0.05
+LEAST = 0.90
+"""The smallest coverage that a single coefficient may have, except with heteroscedastic errors."""
+JUDGED = (("ssp", "delta"), ("fm", "delta"), ("fm", "bootstrap"))
+METHODS = ("naive", "delta", "bootstrap")
+FAILING = "heteroscedastic"
+
+INTRODUCTION = """\
+# How often intervals cover
+
+Written by `{command}`, in {minutes:.0f} minutes on {cores} cores. **All tables are synthetic**: each run draws one, and its 95 %
+intervals of the slopes have to cover the coefficients that it was drawn with. [inference.md](../inference.md) explains the methods,
+and `python -m dpbench experiments inference/coverage` the designs.
+
+Coverage is the share of the slopes inside their intervals, over all runs and slopes, with its 95 % Monte-Carlo interval. *Smallest* is
+that of the slope, or of the intercept, which is covered least. *Width* is the median ratio to the interval without privacy. *Floored* is
+the share of runs in which noise hides some direction of the features, so that the eigenvalues of X'X are raised: there, intervals are
+wide and cover more than they say. *Least squares* has the same columns for the textbook intervals of the non-private fit.
+"""
+CONSERVATIVE = {
+    "adassp": "adassp releases no sum of squares of the target, so its intervals take the largest variance of the residuals that the "
+    "target's range allows. They are conservative, and count for nothing.",
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often the intervals of one cell cover."""
+
+    mean: float
+    error: float
+    """Half the width of the Monte-Carlo interval."""
+    smallest: float
+    width: float
+    floored: float
+    reference: float
+    """The coverage of the slopes' non-private intervals, and the smallest of all coefficients."""
+    reference_smallest: float
+
+    @classmethod
+    def of(cls, cell: CellRecord) -> Coverage | None:
+        """Return a cell's coverage; None if it has no intervals whose truth is known."""
+        mean, low = cell.metrics.get("inference/coverage_mean"), cell.metrics.get("inference/coverage_ci_low")
+        if mean is None:
+            return None
+        table = cell.detail.intervals
+        slopes = [row["reference_coverage"] for name, row in table.items() if name != "intercept"]
+        return cls(
+            mean,
+            0.0 if low is None else mean - low,
+            min(row["coverage"] for row in table.values()),
+            cell.metrics["inference/width_ratio_median"],
+            cell.metrics.get("health/interval_floored", 0.0),
+            math.fsum(slopes) / len(slopes),
+            min(row["reference_coverage"] for row in table.values()),
+        )
+
+    @property
+    def text(self) -> str:
+        return f"{self.mean:.3f} ± {self.error:.3f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="replace keys of the presets")
+    parser.add_argument("--only", metavar="PRESET", help="one preset: coverage, descent or logistic")
+    parser.add_argument("--quick", action="store_true", help="two designs, two repeats")
+    parser.add_argument("--recorded", action="store_true", help="run nothing: the page of what the store has")
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page that is written")
+    parser.add_argument("--uri", default="sqlite:///inference.db", help="the store; what it has already is not run again")
+    arguments = parser.parse_intermixed_args()
+    start, cells, code = time.perf_counter(), {}, 0
+    try:
+        for experiment in select(f"{STUDY}/{arguments.only}" if arguments.only else STUDY, experiments()):
+            overrides = [*arguments.overrides, *(["quick=true"] if arguments.quick else []), f"tracking.uri={arguments.uri}"]
+            cells[experiment.name], failed = run(experiment, overrides, recorded=arguments.recorded)
+            code = max(code, failed)
+    except Refused as refusal:
+        print(refusal, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("The same command goes on; with --recorded it writes the page of what is there.", file=sys.stderr)
+        return 130
+    seconds = math.fsum(cell.metrics.get("time/cell_seconds", 0.0) for group in cells.values() for cell in group)
+    flags = [*(["--only", arguments.only] if arguments.only else []), *(["--quick"] if arguments.quick else [])]
+    command = " ".join(["python scripts/inference.py", *flags, *arguments.overrides])
+    arguments.out.write_text(page(cells, command, seconds / 60), encoding="utf-8")
+    print(f"Written: {arguments.out}, after {(time.perf_counter() - start) / 60:.1f} minutes.")
+    return code
+
+
+def run(experiment: Experiment, overrides: Sequence[str], *, recorded: bool) -> tuple[list[CellRecord], int]:
+    """Run a preset, or only read what is recorded of it; return its cells and the exit code."""
+    request = [f"experiment={experiment.name}", *overrides]
+    points = grid_points(request)
+    planned, config = plan(points), points[0].config
+    if recorded:
+        return list(recorded_cells(planned, config)), 0
+    outcome = execute(planned, config, sweep=False, command=["-m", *request], overrides=request)
+    for cell in [cell for cell in outcome.cells if cell.state == "failed" or cell.refuted]:
+        print(f"  {cell.params}: {cell.reason or cell.guarantee_why}", file=sys.stderr)
+    return list(outcome.cells), outcome.exit_code
+
+
+def page(cells: dict[str, list[CellRecord]], command: str, minutes: float) -> str:
+    """Return the whole page."""
+    return "\n".join([INTRODUCTION.format(command=command, minutes=minutes, cores="one"), *_sections(cells)])
+
+
+def _sections(cells: dict[str, list[CellRecord]]) -> Iterator[str]:
+    coverage = [cell for cell in cells.get("inference/coverage", []) if cell.done]
+    if coverage:
+        yield "## What holds\n"
+        yield "\n".join(f"- {sentence}" for sentence in verdicts(coverage)) + "\n"
+        for mechanism, group in group_by(coverage, lambda cell: cell.params["mechanism"]).items():
+            yield f"## {mechanism}\n"
+            if mechanism in CONSERVATIVE:
+                yield CONSERVATIVE[mechanism] + "\n"
+            yield _table(HEAD, method_rows(group))
+    if descent := [cell for cell in cells.get("inference/descent", []) if cell.done]:
+        yield "## dp_gd\n"
+        yield from _reasons(descent)
+        yield _table(
+            ("design", "ε", "covers", "coverage", "smallest", "width", "least squares"), other_rows(descent, "inference.covers")
+        )
+    if logistic := [cell for cell in cells.get("inference/logistic", []) if cell.done]:
+        yield "## Logistic regression\n"
+        yield from _reasons(logistic)
+        head = ("mechanism", "std of the log odds", "ε", "coverage", "smallest", "width", "maximum likelihood")
+        yield _table(head, other_rows(logistic, "dataset.log_odds_std"))
+
+
+HEAD = ("design", "ε", "floored", *METHODS, "smallest (delta, bootstrap)", "width (delta, bootstrap)", "least squares (smallest)")
+
+
+def method_rows(cells: Sequence[CellRecord]) -> Iterator[Sequence[str]]:
+    """Return a row for each design and ε, with a column per method."""
+    for (design, epsilon), group in group_by(cells, lambda cell: (cell.params["dataset"], cell.params["epsilon"])).items():
+        found = {cell.params["inference.method"]: Coverage.of(cell) for cell in group}
+        known = [coverage for coverage in found.values() if coverage]
+        if not known:
+            continue
+        both = [found.get(method) for method in METHODS[1:]]
+        smallest = ", ".join(f"{one.smallest:.3f}" if one else "" for one in both)
+        widths = ", ".join(f"{one.width:.3g}" if one else "" for one in both)
+        texts = [one.text if (one := found.get(method)) else "" for method in METHODS]
+        last = f"{known[0].reference:.3f} ({known[0].reference_smallest:.3f})"
+        yield (design, epsilon, f"{known[0].floored:.3f}", *texts, smallest, widths, last)
+
+
+def other_rows(cells: Sequence[CellRecord], key: str) -> Iterator[Sequence[str]]:
+    """Return a row for each cell that has intervals."""
+    several = len({cell.params["mechanism"] for cell in cells}) > 1
+    for cell in cells:
+        if one := Coverage.of(cell):
+            names = (cell.params["mechanism"], cell.params[key]) if several else (cell.params["dataset"],)
+            rest = (cell.params["epsilon"],) if several else (cell.params["epsilon"], cell.params[key])
+            last = f"{one.reference:.3f} ({one.reference_smallest:.3f})"
+            yield (*names, *rest, one.text, f"{one.smallest:.3f}", f"{one.width:.3g}", last)
+
+
+def verdicts(cells: Sequence[CellRecord]) -> Iterator[str]:
+    """Yield what the judged intervals do, and every cell in which they do not."""
+    for mechanism, method in JUDGED:
+        chosen = [cell for cell in cells if (cell.params["mechanism"], cell.params["inference.method"]) == (mechanism, method)]
+        found = {(cell.params["dataset"], cell.params["epsilon"]): one for cell in chosen if (one := Coverage.of(cell))}
+        if not found:
+            continue
+        inside = {place: one for place, one in found.items() if one.floored < RARELY}
+        missed = [place for place, one in found.items() if not _holds(one)]
+        single = [place for place, one in found.items() if one.smallest < LEAST and place[0] != FAILING]
+        means = [one.mean for one in inside.values()] or [math.nan]
+        yield (
+            f"{mechanism}, {method}: from {min(means):.3f} to {max(means):.3f} in the {len(inside)} cells whose floor is active in fewer "
+            f"than 5 % of the runs, at least {min((one.mean for one in found.values()), default=math.nan):.3f} in all {len(found)}. "
+            f"{_listed('Outside of .935 to .970, or below .935 with the floor:', missed)} "
+            f"{_listed('A single coefficient below .90, apart from heteroscedastic errors:', single)}"
+        )
+    for mechanism, group in group_by(cells, lambda cell: cell.params["mechanism"]).items():
+        naive = [one.mean for cell in group if cell.params["inference.method"] == "naive" and (one := Coverage.of(cell))]
+        if naive:
+            yield f"{mechanism}, naive: from {min(naive):.3f} to {max(naive):.3f}."
+
+
+def _holds(one: Coverage) -> bool:
+    low, high = BAND
+    return low <= one.mean and (one.mean <= high or one.floored >= RARELY)
+
+
+def _listed(what: str, places: Sequence[tuple[str, str]]) -> str:
+    return f"{what} {', '.join(f'{design} at ε = {epsilon}' for design, epsilon in places) or 'none'}."
+
+
+def _reasons(cells: Sequence[CellRecord]) -> Iterator[str]:
+    """Yield what each sort of intervals says of itself, once."""
+    for sentence, group in group_by(cells, lambda cell: cell.tags.get("dpbench.intervals", "")).items():
+        names = ", ".join(dict.fromkeys(cell.params["mechanism"] for cell in group))
+        yield f"- {names}: {sentence}"
+    yield ""
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
