@@ -5,8 +5,8 @@
     python scripts/inference.py --only coverage        one preset of the study; other keys of it may follow
     python scripts/inference.py --recorded             run nothing: the page of what the store has
 
-Cells are recorded one by one in a store of their own: the same command goes on where an interruption ended. The exit code is 1 if a
-cell failed or a mechanism was refuted.
+Cells are recorded one by one in a store of their own: the same command goes on where an interruption ended. The exit code is 1
+if a cell failed or a mechanism was refuted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpbench.sweeps.plan import plan
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "inference.md"
 STUDY = "inference"
 BAND = 0.935, 0.970
-"""Where the coverage of a 95 % interval has to be, if the floor is active in fewer than 5 % of the runs; else the lower end counts."""
+"""Where the coverage of 95 % intervals has to be. If the floor is not active rarely, only the lower end counts."""
 RARELY = 0.05
 LEAST = 0.90
 """The smallest coverage that a single coefficient may have, except with heteroscedastic errors."""
@@ -41,18 +41,19 @@ FAILING = "heteroscedastic"
 INTRODUCTION = """\
 # How often intervals cover
 
-Written by `{command}`, in {minutes:.0f} minutes on {cores} cores. **All tables are synthetic**: each run draws one, and its 95 %
-intervals of the slopes have to cover the coefficients that it was drawn with. [inference.md](../inference.md) explains the methods,
-and `python -m dpbench experiments inference/coverage` the designs.
+Written by `{command}`. **All tables are synthetic**: each run draws one, and its 95 % intervals of the slopes have to cover
+the coefficients that it was drawn with. [inference.md](../inference.md) explains the methods, and
+`python -m dpbench experiments inference/coverage` the designs. The cells took {minutes:.0f} minutes of one core.
 
-Coverage is the share of the slopes inside their intervals, over all runs and slopes, with its 95 % Monte-Carlo interval. *Smallest* is
-that of the slope, or of the intercept, which is covered least. *Width* is the median ratio to the interval without privacy. *Floored* is
-the share of runs in which noise hides some direction of the features, so that the eigenvalues of X'X are raised: there, intervals are
-wide and cover more than they say. *Least squares* has the same columns for the textbook intervals of the non-private fit.
+Coverage is the share of the slopes inside their intervals, over all runs and slopes, with its 95 % Monte-Carlo interval.
+*Smallest* is that of the coefficient which is covered least, the intercept included. *Width* is the median ratio to the interval
+without privacy. *Floored* is the share of runs in which noise hides some direction of the features, so that the eigenvalues of
+X'X are raised: there, intervals are wide and cover more than they say. *Least squares* has the coverage of the textbook intervals
+without privacy.
 """
 CONSERVATIVE = {
-    "adassp": "adassp releases no sum of squares of the target, so its intervals take the largest variance of the residuals that the "
-    "target's range allows. They are conservative, and count for nothing.",
+    "adassp": "adassp releases no sum of squares of the target, so its intervals take the largest variance of the residuals that "
+    "the target's range allows. They are conservative, and count for nothing.",
 }
 
 
@@ -137,7 +138,7 @@ def run(experiment: Experiment, overrides: Sequence[str], *, recorded: bool) -> 
 
 def page(cells: dict[str, list[CellRecord]], command: str, minutes: float) -> str:
     """Return the whole page."""
-    return "\n".join([INTRODUCTION.format(command=command, minutes=minutes, cores="one"), *_sections(cells)])
+    return "\n".join([INTRODUCTION.format(command=command, minutes=minutes), *_sections(cells)])
 
 
 def _sections(cells: dict[str, list[CellRecord]]) -> Iterator[str]:
@@ -203,9 +204,10 @@ def verdicts(cells: Sequence[CellRecord]) -> Iterator[str]:
         missed = [place for place, one in found.items() if not _holds(one)]
         single = [place for place, one in found.items() if one.smallest < LEAST and place[0] != FAILING]
         means = [one.mean for one in inside.values()] or [math.nan]
+        least = min(one.mean for one in found.values())
         yield (
-            f"{mechanism}, {method}: from {min(means):.3f} to {max(means):.3f} in the {len(inside)} cells whose floor is active in fewer "
-            f"than 5 % of the runs, at least {min((one.mean for one in found.values()), default=math.nan):.3f} in all {len(found)}. "
+            f"{mechanism}, {method}: from {min(means):.3f} to {max(means):.3f} in the {len(inside)} cells whose floor is active "
+            f"in fewer than 5 % of the runs; at least {least:.3f} in all {len(found)}. "
             f"{_listed('Outside of .935 to .970, or below .935 with the floor:', missed)} "
             f"{_listed('A single coefficient below .90, apart from heteroscedastic errors:', single)}"
         )

@@ -80,7 +80,11 @@ def made_intervals(
         return absent(f"inference.method must be {' or '.join(fit.uncertainty.methods)} for this mechanism")
     request = IntervalRequest(fit.weights, n, method, settings.covers, settings.level, settings.draws, stream)
     made = fit.uncertainty.intervals(request)
-    return absent(made) if isinstance(made, str) else made
+    if isinstance(made, str):
+        return absent(made)
+    if made.low.shape != fit.weights.shape or made.high.shape != fit.weights.shape:
+        raise ValueError(f"Intervals must have the shape of the weights, {fit.weights.shape}. Got {made.low.shape} instead.")
+    return made
 
 
 def summarised(columns: Sequence[dict[str, Array]], names: Sequence[str], exact: bool) -> dict[str, dict[str, float]]:

@@ -42,10 +42,10 @@ def released_moments(problem: Problem, moments: NoisyMoments | None) -> Uncertai
     nothing = Quadratic(np.zeros((runs, size, size)), np.zeros((runs, size)))
     if not problem.closed_form or problem.regularised(nothing).matrix.any():
         return PENALISED
-    if moments is None:
+    per_target = problem.loss.per_target(problem.geometry)
+    if moments is None or per_target is None:
         return NO_LAW
-    slope = problem.loss.slope[1] / (1 if problem.geometry.target == "real" else 2)  # along t = 2y - 1
-    return ReleasedMoments(moments, -slope / (2 * problem.loss.curvature), problem.loss.exact)
+    return ReleasedMoments(moments, -per_target / (2 * problem.loss.curvature), problem.loss.exact)
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,9 @@ DESIGNS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class DesignedTable(Dataset):
-    """Synthetic: one of 14 designs of ``dataset=simulated``, named by ``dataset.design``, to judge intervals by.
+    """Synthetic: a simulated table with known coefficients, by the name of its design.
 
-    Uniform features and R² = 0.5, unless the name says otherwise; d is 5 and n 20,000 training rows, unless it says otherwise,
+    Each name stands for options of ``dataset=simulated``. Uniform features and R² = 0.5, unless the name says otherwise; d is 5 and n 20,000 training rows, unless it says otherwise,
     with the hold-out of 1/21 that the presets of the study use. ``weak`` has R² = 0.1, ``correlated`` a correlation of 0.9 (of
     0.95 with 2,000 rows). ``lin2026_e1`` is the design E1 of Lin et al. 2026. With n2000_d12, n2000_correlated and
     n2000_lognormal the noise hides some direction of the features at small ε.

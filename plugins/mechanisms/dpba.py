@@ -15,6 +15,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.fitting.noisy_objective import Repair, minimise
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise
@@ -73,7 +74,8 @@ class BudgetAllocation(Mechanism):
         objective = problem.polynomial().with_square()
         noise = self._apart(objective, budget) if self.sensitivity == "fang" else self._together(objective, budget)
         coefficients = curator.release(objective, noise)
-        return minimise(problem, objective, coefficients, noise, self.ridge, self.repair)
+        fit = minimise(problem, objective, coefficients, noise, self.ridge, self.repair)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
 
     @property
     def _optimal(self) -> bool:

@@ -14,6 +14,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.fitting.noisy_objective import Repair, minimise
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise
@@ -95,7 +96,8 @@ class SensitiveCoefficients(Mechanism):
         # sensitive columns multiplied by γ, all noise has the smaller std.
         even = np.where(ordinary > 0, 1.0, self.gamma) if self.repair == "floor" else None
         ridge = self._ridge() * (self.gamma if even is None else 1.0)
-        return minimise(problem, objective, coefficients, noise, ridge, self.repair, columns=even)
+        fit = minimise(problem, objective, coefficients, noise, ridge, self.repair, columns=even)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
 
     def _beta(self, objective: Polynomial, sensitive: tuple[str, ...], ordinary: np.ndarray) -> float:
         # "fang" is "paper" without the loss's constant term, which gets no noise

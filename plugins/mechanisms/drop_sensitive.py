@@ -80,7 +80,8 @@ class DropSensitive(Mechanism):
             remaining[list(geometry.positions(attribute))] = False
         weights = np.zeros((len(fit.weights), geometry.dimension))
         weights[:, remaining] = fit.weights
-        return replace(fit, weights=weights)
+        left_out = "without the sensitive columns, the coefficients of the others are about another regression"
+        return replace(fit, weights=weights, uncertainty=left_out)
 
     def _base(self) -> Mechanism:
         cls: type[Mechanism] = registry().get("mechanism", self.base)

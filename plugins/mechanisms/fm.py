@@ -14,6 +14,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.fitting.noisy_objective import RADIUS, Repair, minimise, minimum_within
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import KNorm, Noise, laplace
@@ -89,7 +90,8 @@ class FunctionalMechanism(Mechanism):
         noise = self._noise(objective, budget.epsilon)
         coefficients = curator.release(objective, noise)
         ridge = published_ridge(self.convention, self.repair) if self.ridge == "auto" else self.ridge
-        return minimise(problem, objective, coefficients, noise, ridge, self.repair, self.radius)
+        fit = minimise(problem, objective, coefficients, noise, ridge, self.repair, self.radius)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
 
     def _noise(self, objective: Polynomial, epsilon: float) -> Noise:
         if self.noise == "knorm":

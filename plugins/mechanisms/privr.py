@@ -14,6 +14,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Problem
 from dpbench.data.scaling import Rows
 from dpbench.fitting.noisy_objective import Repair, minimise
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Laplace, Noise, laplace
@@ -76,7 +77,8 @@ class RelevanceAllocation(Mechanism):
         proof = "the functional mechanism on the features q_j x_j: the supremum of their change (dpbench, docs/sensitivities.md)"
         noise = Noise(Laplace(), scales, epsilon, proof)
         coefficients = curator.release(objective, noise)
-        return minimise(problem, objective, coefficients, noise, self.ridge, self.repair, columns=columns)
+        fit = minimise(problem, objective, coefficients, noise, self.ridge, self.repair, columns=columns)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
 
     def _relevance(self, curator: Curator, problem: Problem, budget: Budget) -> np.ndarray:
         """Return the noisy relevance of each coefficient, clipped at 0: (runs, D)."""

@@ -1,0 +1,71 @@
+"""The page of the study of intervals."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpbench.records.cell_record import CellRecord, DetailInMemory
+
+PATH = Path(__file__).parents[2] / "scripts" / "inference.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("inference_script", PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def cell(
+    mean: float, method: str = "delta", mechanism: str = "ssp", design: str = "weak", least: float = 0.94, floored: float = 0.0
+) -> CellRecord:
+    params = {"mechanism": mechanism, "dataset": design, "epsilon": "1", "inference.method": method}
+    metrics = {
+        "inference/coverage_mean": mean,
+        "inference/coverage_ci_low": mean - 0.01,
+        "inference/width_ratio_median": 3.0,
+        "health/interval_floored": floored,
+    }
+    row = {"coverage": mean, "reference_coverage": 0.951}
+    table = {"intercept": {**row, "reference_coverage": 0.8}, "x1": row, "x2": {**row, "coverage": least}}
+    return CellRecord("run", params, {}, metrics, "rmse", detail=DetailInMemory(intervals=table))
+
+
+def test_a_row_has_every_method_with_its_monte_carlo_interval(script) -> None:
+    (row,) = script.method_rows([cell(0.1, "naive"), cell(0.95), cell(0.955, "bootstrap", least=0.91)])
+    assert row == (
+        "weak", "1", "0.000", "0.100 ± 0.010", "0.950 ± 0.010", "0.955 ± 0.010", "0.940, 0.910", "3, 3", "0.951 (0.800)",
+    )  # fmt: skip
+
+
+def test_cells_outside_of_the_band_are_named(script) -> None:
+    good, wide, low = cell(0.95), cell(0.98, design="t4"), cell(0.93, design="binary")
+    first, *_ = script.verdicts([good, wide, low])
+    assert "from 0.930 to 0.980 in the 3 cells" in first
+    assert "t4 at ε = 1, binary at ε = 1" in first
+
+
+def test_where_the_floor_is_active_intervals_may_be_wide_but_not_narrow(script) -> None:
+    assert "with the floor: none." in next(script.verdicts([cell(0.99, floored=0.5)]))
+    assert "with the floor: weak at ε = 1." in next(script.verdicts([cell(0.93, floored=0.5)]))
+
+
+def test_a_single_coefficient_is_named_except_with_heteroscedastic_errors(script) -> None:
+    assert "errors: weak at ε = 1." in next(script.verdicts([cell(0.95, least=0.89)]))
+    assert "errors: none." in next(script.verdicts([cell(0.95, least=0.89, design="heteroscedastic")]))
+
+
+def test_a_cell_without_intervals_has_no_row(script) -> None:
+    empty = CellRecord("run", {**cell(0.95).params}, {"dpbench.intervals": "No intervals: a reason."}, {}, "rmse")
+    assert list(script.method_rows([empty])) == []
+    assert "- ssp: No intervals: a reason." in list(script._reasons([empty]))
