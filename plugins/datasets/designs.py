@@ -41,10 +41,10 @@ DESIGNS: Mapping[str, Mapping[str, Any]] = {
 class DesignedTable(Dataset):
     """Synthetic: a simulated table with known coefficients, by the name of its design.
 
-    Each name stands for options of ``dataset=simulated``. Uniform features and R² = 0.5, unless the name says otherwise; d is 5 and n 20,000 training rows, unless it says otherwise,
-    with the hold-out of 1/21 that the presets of the study use. ``weak`` has R² = 0.1, ``correlated`` a correlation of 0.9 (of
-    0.95 with 2,000 rows). ``lin2026_e1`` is the design E1 of Lin et al. 2026. With n2000_d12, n2000_correlated and
-    n2000_lognormal the noise hides some direction of the features at small ε.
+    Each name stands for options of ``dataset=simulated``. Features are uniform, R² is 0.5, d is 5, and the hold-out of 1/21 that
+    the study's presets use leaves 20,000 training rows, unless the name says otherwise. ``weak`` has R² = 0.1, ``correlated`` a
+    correlation of 0.9 (0.95 with 2,000 rows). ``lin2026_e1`` is the design E1 of Lin et al. 2026, with 2,000 rows. In n2000_d12,
+    n2000_correlated and n2000_lognormal the noise hides some direction of the features at small ε.
     """
 
     name: ClassVar[str] = "designs"
