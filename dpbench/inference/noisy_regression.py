@@ -139,6 +139,20 @@ class NoisyRegression:
         return _at_least(self.inverse @ self.noise_covariance @ self.inverse, least)
 
     @cached_property
+    def floor_bias(self) -> Array:
+        """Return an allowance for what the floor f hides, as a covariance: (runs, D, D), 0 where no floor is active.
+
+        Along an eigenvector whose eigenvalue is λ < f the estimate is shrunk by the factor λ/f. How large the coefficient is
+        there cannot be known. It is taken to be at most √(R/f), with which this direction alone would explain R, all that the
+        fit explains, if its eigenvalue were f. A variance of R/4f gives a 95 % interval this reach.
+        """
+        values, vectors = self._spectrum
+        floor = np.maximum(self.floor, np.finfo(float).tiny)[:, None]
+        hidden = 1 - np.clip(values / floor, 0.0, 1.0)
+        explained = np.maximum(np.einsum("ri,ri->r", self.estimate, self.vector), 0.0)[:, None]
+        return np.asarray((vectors * (np.square(hidden) * explained / (4 * floor))[:, None, :]) @ np.swapaxes(vectors, 1, 2))
+
+    @cached_property
     def fourth_cumulant(self) -> Array:
         """The fourth cumulant of each estimate, to first order in the noise; 0 for normal noise: (runs, D).
 

@@ -83,9 +83,10 @@ class ReleasedMoments(Uncertainty):
 
     def _delta_covariance(self, request: IntervalRequest) -> Array:
         fit = self.regression
-        if request.covers == "table":
-            return fit.privacy_covariance
-        return np.asarray(fit.residual_variance(request.n)[:, None, None] * fit.inverse + fit.privacy_covariance)
+        covariance = fit.privacy_covariance + fit.floor_bias
+        if request.covers == "population":
+            covariance = covariance + fit.residual_variance(request.n)[:, None, None] * fit.inverse
+        return np.asarray(covariance)
 
     def _delta_ends(self, request: IntervalRequest) -> tuple[Array, Array]:
         fit = self.regression

@@ -36,6 +36,6 @@ def floor_sentence(share: float) -> str:
     """Return what it means that the floor is active in this share of the runs, which is not 0."""
     where = "here" if share == 1 else f"in {max(100 * share, 0.1):.3g} % of the runs"
     return (
-        f"The floor of the eigenvalues is active {where}: noise hides some direction, in which estimates are drawn towards 0 and "
-        "intervals are wide."
+        f"The floor of the eigenvalues is active {where}: noise hides some direction, in which estimates are drawn towards 0. "
+        "The intervals allow for that up to a coefficient with which this direction alone would explain as much as the whole fit."
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpbench.inference.noisy_regression import NoisyRegression
+from dpbench.privacy.queries.noisy_moments import NoisyMoments
 
 from .moments_factory import LAWS, exact_sums, noisy
 
@@ -74,6 +75,22 @@ def test_the_floor_is_half_the_size_of_the_noise_and_draws_the_estimate_towards_
     np.testing.assert_allclose(fits.floor, 2_000 * np.sqrt(4))
     assert fits.floored.all()
     assert fits.eigen[0].min() == pytest.approx(float(fits.floor[0]))
+
+
+def test_what_the_floor_hides_widens_the_hidden_directions_alone() -> None:
+    """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4."""
+    moments = NoisyMoments(
+        np.diag([100.0, 4.0])[None], np.array([[50.0, 8.0]]), np.array([60.0]), LAWS["gaussian"],
+        np.full((1, 2, 2), 8 / np.sqrt(2)), np.full((1, 2), 1.0),
+    )  # fmt: skip
+    fit = NoisyRegression.of(moments)
+    assert fit.floor == pytest.approx(8.0)
+    explained = 50**2 / 100 + 8**2 / 8
+    np.testing.assert_allclose(fit.floor_bias[0], np.diag([0.0, 0.25 * explained / 32]), atol=1e-12)
+
+
+def test_without_an_active_floor_nothing_is_allowed_for(sums) -> None:
+    assert not NoisyRegression.of(noisy(sums, 1.0)).floor_bias.any()
 
 
 def test_most_of_the_noise_in_the_estimate_does_not_count_twice(sums) -> None:
