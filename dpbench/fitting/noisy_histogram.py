@@ -15,6 +15,8 @@ from dpbench.data.moments import Moments
 from dpbench.data.scaling import Rows
 from dpbench.privacy.queries.quadratic import Quadratic
 
+BINNED = "rows are moved to the centres of bins, by an amount that no interval covers"
+
 
 def moments_suffice(problem: Problem) -> bool:
     """Return whether the loss is a quadratic, so that the second moments of the bins determine the fit."""
@@ -59,4 +61,5 @@ def _objective(problem: Problem, gram: np.ndarray) -> Quadratic:
 
 
 def _fit(weights: np.ndarray, repaired: np.ndarray, definite: np.ndarray) -> Fit:
-    return Fit(weights, np.where(repaired, REPAIRED, OK), {"not_positive_definite": ~definite})
+    fit = Fit(weights, np.where(repaired, REPAIRED, OK), {"not_positive_definite": ~definite})
+    return fit.knowing(BINNED)

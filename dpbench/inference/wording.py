@@ -6,7 +6,7 @@ METHODS = {
     "naive": "the textbook formula, which takes noisy sums for exact ones and covers far less than it says",
     "delta": "the delta method",
     "bootstrap": "percentiles of a parametric bootstrap",
-    "iterates": "the spread of the descent's iterates",
+    "iterates": "the minima that the descent's noisy gradients leave possible",
     "covariance": "the mechanism's own covariance",
 }
 UNCERTAINTY = {

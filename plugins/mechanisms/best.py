@@ -49,6 +49,9 @@ LEAST_CURVED = 1 / 8
 DOUBT = 2.0
 """A step is prolonged only in so far as its squared length exceeds this many times what noise alone would make."""
 
+CLIPS = "its steps clip about as much as their noise is worth, which moves the weights by an amount that no interval covers"
+MIXED = "its runs are fits of several mechanisms, whose intervals have no method in common"
+
 
 @dataclass(frozen=True)
 class Best(Mechanism):
@@ -112,7 +115,8 @@ class Best(Mechanism):
         whitening = vectors / np.sqrt(values)[:, None, :]
         weights = self._descent(curator, problem, whitening, mu)
         curved = problem.loss.curvature * matrix.matrix
-        return Fit.good(problem.minimise(problem.regularised(Quadratic(curved, -2 * times(curved, weights)))))
+        fit = Fit.good(problem.minimise(problem.regularised(Quadratic(curved, -2 * times(curved, weights)))))
+        return fit.knowing(CLIPS)
 
     def _matrix(self, curator: Curator, mu: float) -> Quadratic:
         """Return X'X with noise and floored eigenvalues, as the matrix of an objective."""
@@ -146,7 +150,8 @@ class Best(Mechanism):
 
 def joined(fits: Sequence[Fit]) -> Fit:
     """Return one fit of all runs from those of single runs."""
-    return Fit(np.concatenate([fit.weights for fit in fits]), np.concatenate([fit.status for fit in fits]))
+    fit = Fit(np.concatenate([fit.weights for fit in fits]), np.concatenate([fit.status for fit in fits]))
+    return fit.knowing(MIXED)
 
 
 def shares(mu: float, counted: int) -> tuple[float, list[float]]:

@@ -17,6 +17,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
+from dpbench.inference.iterates import iterates
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import gaussian
@@ -77,12 +78,16 @@ class BoostedAdaSSP(Mechanism):
         curved = self._matrix(curator, mu, budget.delta)
         weights = np.zeros((curator.runs, curator.geometry.dimension))
         clip = np.full(curator.runs, self.clip)
-        for _ in range(self.rounds):
+        pairs = np.empty((2, curator.runs, self.rounds, curator.geometry.dimension))
+        for at in range(self.rounds):
             query = ClippedResiduals(curator.geometry, problem, weights, clip, "clipped_residuals")
-            gradient = curator.release(query, query.noise(mu / math.sqrt(self.rounds)))
+            noise = query.noise(mu / math.sqrt(self.rounds))
+            gradient = curator.release(query, noise)
+            pairs[:, :, at] = weights, -2 * gradient
             weights = weights + Quadratic(curved.matrix, -2 * gradient).minimiser()
         centred = Quadratic(curved.matrix, -2 * (curved.matrix @ weights[..., None])[..., 0])
-        return Fit(problem.minimise(problem.regularised(centred)), np.where(curved.positive_definite, OK, DIVERGED))
+        fit = Fit(problem.minimise(problem.regularised(centred)), np.where(curved.positive_definite, OK, DIVERGED))
+        return fit.knowing(iterates(problem, pairs[0], pairs[1], 2 * noise.scale[:, 0]))
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         return "its loss is not a squared error" if "truncation" in model.provides else None

@@ -14,15 +14,18 @@ from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.contracts.uncertainty import Uncertainty
 from dpbench.data.geometry import Geometry
+from dpbench.inference.released_moments import NO_LAW, released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Gaussian, Noise, laplace
-from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.weighted_moments import WeightedMoments
 
 from ._wishart import Composition, Distribution, published_step
 
+REWEIGHTED = "each step weighs the rows by the residuals of the last one, and the noise in those weights has no known law"
+"""Why a fit in several steps has no intervals."""
 PUBLISHED_CURRENCIES: dict[Composition, Currency] = {"cdp": "zcdp", "conventional": "pure", "advanced": "approx"}
 
 
@@ -90,17 +93,25 @@ class ConcentratedIRLS(Mechanism):
         steps = 1 if problem.steady_weights else self.iterations
         weights = np.zeros((curator.runs, curator.geometry.dimension))
         indefinite, repaired = np.zeros((2, curator.runs), dtype=bool)
+        uncertainty: Uncertainty | str = NO_LAW if problem.steady_weights else REWEIGHTED
         for _ in range(steps):
             moments = self._moments(curator, problem, weights)
             if self.variant == "published":
                 noisy, floor = published_step(curator, moments, self.distribution, self.composition, budget, steps), 0.0
             else:
-                noisy, floor = self._sound_step(curator, moments, budget.share(1 / steps))
+                noise, off_diagonal = self._noise(moments, budget.share(1 / steps))
+                answer = curator.release(moments, noise)
+                noisy = moments.quadratic(answer, curator.n)
+                # the operator norm of a symmetric noise matrix is about 2 std_off √D
+                floor = 2 * off_diagonal * math.sqrt(curator.geometry.dimension)
+                if problem.steady_weights:
+                    uncertainty = released_moments(problem, moments.objective.moments(answer, noise, curator.n))
             noisy = problem.regularised(noisy)
             indefinite |= ~noisy.positive_definite
             repaired |= noisy.spectrum[0][..., 0] < floor
             weights = problem.minimise(noisy.floored(floor))
-        return Fit(weights, np.where(repaired, REPAIRED, OK), {"not_positive_definite": indefinite})
+        fit = Fit(weights, np.where(repaired, REPAIRED, OK), {"not_positive_definite": indefinite})
+        return fit.knowing(uncertainty)
 
     def _moments(self, curator: Curator, problem: Problem, weights: np.ndarray) -> WeightedMoments:
         """Return the query of a step: plain moments, or moments weighted by the residuals of the last fit."""
@@ -110,18 +121,13 @@ class ConcentratedIRLS(Mechanism):
             curator.geometry, lambda residuals: problem.irls_weights(residuals, self.kappa), weights, self.kappa
         )
 
-    def _sound_step(self, curator: Curator, moments: WeightedMoments, budget: Budget) -> tuple[Quadratic, float]:
-        """Return the noisy objective of each run, and the floor of its eigenvalues."""
+    def _noise(self, moments: WeightedMoments, budget: Budget) -> tuple[Noise, float]:
+        """Return the noise of a sound step, and its standard deviation off the diagonal."""
         if self.distribution == "laplace":
-            noise = laplace(moments.l1_bound, budget.epsilon, moments.proof)
-            off_diagonal = math.sqrt(2) * moments.l1_bound / budget.epsilon
-        else:
-            bound = math.sqrt(2 * budget.epsilon)  # ρ = μ²/2
-            noise = Noise(Gaussian(), moments.spread(moments.l2_bound / bound), bound, moments.proof)
-            off_diagonal = moments.l2_bound / bound / math.sqrt(2)
-        noisy = moments.quadratic(curator.release(moments, noise), curator.n)
-        # the operator norm of a symmetric noise matrix is about 2 std_off √D
-        return noisy, 2 * off_diagonal * math.sqrt(curator.geometry.dimension)
+            return laplace(moments.l1_bound, budget.epsilon, moments.proof), math.sqrt(2) * moments.l1_bound / budget.epsilon
+        bound = math.sqrt(2 * budget.epsilon)  # ρ = μ²/2
+        noise = Noise(Gaussian(), moments.spread(moments.l2_bound / bound), bound, moments.proof)
+        return noise, moments.l2_bound / bound / math.sqrt(2)
 
 
 @hookimpl

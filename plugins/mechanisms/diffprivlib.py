@@ -22,6 +22,8 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.procedures.outside_program import OutsideProgram
 
+NO_INTERVALS = "diffprivlib returns weights alone, without the noisy numbers that it made them of"
+"""Why there are no intervals."""
 REQUIREMENTS = ("diffprivlib==0.6.6", "scikit-learn<1.6", "numpy<2.3")
 PROGRAM = Path(__file__).with_name("_diffprivlib_program.py")
 REASON = "the program sees the rows, and what it claims is not proven here"
@@ -84,7 +86,7 @@ class Diffprivlib(Mechanism):
         weights = curator.ask(OutsideProgram(self.name, program, str(options), Pure(budget.epsilon), REASON)).copy()
         if own:
             weights[:, 0] /= geometry.constant
-        return Fit.good(weights)
+        return Fit.good(weights).knowing(NO_INTERVALS)
 
 
 MECHANISM = Diffprivlib

@@ -15,6 +15,7 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Problem
+from dpbench.inference.iterates import iterates
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.queries.quadratic import Quadratic
@@ -78,12 +79,15 @@ class GradientDescent(Mechanism):
         # in the units of the design: w/√S for rows x/√S
         step = (self.step_size * (1 + momentum) / (smoothness * geometry.squared_norm * curator.n))[:, None]
         weights, last = np.zeros((2, curator.runs, geometry.dimension))
-        for _ in range(self.steps):
+        pairs = np.empty((2, curator.runs, self.steps, geometry.dimension))
+        for at in range(self.steps):
             query = ClippedGradients(geometry, problem, weights, clip)
-            gradient = curator.release(query, query.noise(mu / math.sqrt(self.steps)))
+            noise = query.noise(mu / math.sqrt(self.steps))
+            gradient = curator.release(query, noise)
+            pairs[:, :, at] = weights, gradient
             moved = weights - step * gradient + momentum[:, None] * (weights - last)
             weights, last = _penalised(problem, moved, step), weights
-        return Fit.good(weights)
+        return Fit.good(weights).knowing(iterates(problem, pairs[0], pairs[1], noise.scale[:, 0]))
 
     def _clip(self, problem: Problem, signal: np.ndarray) -> np.ndarray:
         """Return Γ of each run."""

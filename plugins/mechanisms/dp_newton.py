@@ -25,6 +25,8 @@ from ._gradient import ClippedGradients
 FLOOR = 0.75
 """The floor of the eigenvalues of the curvature, in units of the largest that noise alone makes."""
 
+NO_INTERVALS = "clipped gradients and floored curvatures move the minimum by an amount that no interval covers"
+
 
 @dataclass(frozen=True)
 class Newton(Mechanism):
@@ -84,7 +86,7 @@ class Newton(Mechanism):
             floor = FLOOR * curvature.largest_of_noise(matrix_mu) / 2  # ½ d'Hd has half of H's eigenvalues
             repaired |= around.spectrum[0][..., 0] < floor
             weights = weights + around.floored(floor).minimiser()
-        return Fit(weights, np.where(repaired, REPAIRED, OK))
+        return Fit(weights, np.where(repaired, REPAIRED, OK)).knowing(NO_INTERVALS)
 
 
 @hookimpl

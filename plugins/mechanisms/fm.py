@@ -20,6 +20,9 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import KNorm, Noise, laplace
 from dpbench.privacy.queries.polynomial import Convention, Polynomial, Sensitivity, SensitivityKey
 
+NO_INTERVALS = "the noise is drawn until the objective has a minimum, so it no longer has the law that it was drawn from"
+"""Why there are no intervals if draws are repeated."""
+
 
 @dataclass(frozen=True)
 class FunctionalMechanism(Mechanism):
@@ -109,7 +112,8 @@ class FunctionalMechanism(Mechanism):
         coefficients, accepted = curator.until(objective, noise, bounded, self.max_tries)
         quadratic = problem.regularised(objective.quadratic(coefficients, problem.n))
         weights = minimum_within(problem, quadratic, ~accepted, self.radius)
-        return Fit(weights, np.where(accepted, OK, DIVERGED), {"not_positive_definite": ~accepted})
+        fit = Fit(weights, np.where(accepted, OK, DIVERGED), {"not_positive_definite": ~accepted})
+        return fit.knowing(NO_INTERVALS)
 
 
 def published_ridge(convention: Convention, repair: Repair) -> float:

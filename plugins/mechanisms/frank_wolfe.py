@@ -25,6 +25,11 @@ from dpbench.privacy.procedures.selection import Selection
 from dpbench.privacy.queries.polynomial import design_columns
 from dpbench.privacy.queries.query import Layer, MomentQuery
 
+NO_INTERVALS = (
+    "its steps are choices of one column at a time, which tell no curvature, under a bound that draws the weights towards 0"
+)
+"""Why there are no intervals."""
+
 
 @dataclass(eq=False)
 class VertexScores(MomentQuery):
@@ -114,7 +119,7 @@ class FrankWolfe(Mechanism):
             chosen = curator.ask(Selection(scores, scores.range_bound / bound, bound, proof, "zcdp", "vertex"))[:, 0].astype(int)
             vertices = radius * (np.eye(size)[chosen % size] * np.where(chosen < size, 1.0, -1.0)[:, None])
             weights = weights + 2 / (step + 2) * (vertices - weights)
-        return Fit.good(weights)
+        return Fit.good(weights).knowing(NO_INTERVALS)
 
 
 def _column_unit(geometry: Geometry) -> float:

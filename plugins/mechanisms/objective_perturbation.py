@@ -21,6 +21,8 @@ from dpbench.privacy.procedures.row_loss import RowLoss
 
 from ._row_loss import bounded_loss, quadratic_penalty
 
+NO_INTERVALS = "the noise is part of the objective, and how it moves the minimum depends on a curvature that is not released"
+"""Why there are no intervals."""
 MAX_DETERMINANT_EPSILON = 20.0
 """A ridge that is smaller than this allows is lost in the rounding of the Hessian."""
 
@@ -81,7 +83,8 @@ class ObjectivePerturbation(Mechanism):
             alpha = _ridge(loss, self.share * epsilon)
             left = epsilon - math.log1p(loss.stiffness / alpha)
             left = gdp_of_epsilon(left, delta / 2) if law == "gaussian" else left
-        return Fit.good(curator.ask(PerturbedObjective(loss, alpha, law, loss.reach / left, penalty, delta)))
+        weights = curator.ask(PerturbedObjective(loss, alpha, law, loss.reach / left, penalty, delta))
+        return Fit.good(weights).knowing(NO_INTERVALS)
 
 
 def _ridge(loss: RowLoss, epsilon: float) -> float:

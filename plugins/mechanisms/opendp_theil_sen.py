@@ -22,6 +22,8 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.procedures.outside_program import OutsideProgram
 
+NO_INTERVALS = "it returns private medians of slopes, and OpenDP releases nothing about their spread"
+"""Why there are no intervals."""
 REQUIREMENTS = ("opendp[scikit-learn]==0.16.0",)
 PROGRAM = Path(__file__).with_name("_opendp_program.py")
 REASON = "the program sees the rows, and what its own map claims is not proven here"
@@ -71,7 +73,7 @@ class OpendpTheilSen(Mechanism):
             return results["weights"]
 
         ask = OutsideProgram(self.name, program, str(options), Pure(budget.epsilon), REASON)
-        return Fit.good(curator.ask(ask) / [curator.geometry.constant, 1.0])
+        return Fit.good(curator.ask(ask) / [curator.geometry.constant, 1.0]).knowing(NO_INTERVALS)
 
 
 MECHANISM = OpendpTheilSen

@@ -22,6 +22,9 @@ from dpbench.privacy.procedures.perturbed_minimum import PerturbedMinimum
 
 from ._row_loss import bounded_loss, quadratic_penalty
 
+NO_INTERVALS = "the noise is added to the minimum under a ridge, and how far that lies from the fit without one is not released"
+"""Why there are no intervals."""
+
 
 @dataclass(frozen=True)
 class OutputPerturbation(Mechanism):
@@ -69,7 +72,7 @@ class OutputPerturbation(Mechanism):
         length = 2 * loss.slope * math.sqrt(parts) / bound * (side if law == "gamma" else math.sqrt(side))
         # the ridge of the box: in the ball and the corner the same weights are longer
         alpha = self.ridge * loss.norm**2 / parts * (np.sqrt(curator.n * loss.curvature * length) + 2 * length)
-        return Fit.good(curator.ask(PerturbedMinimum(loss, alpha, law, bound, penalty)))
+        return Fit.good(curator.ask(PerturbedMinimum(loss, alpha, law, bound, penalty))).knowing(NO_INTERVALS)
 
 
 @hookimpl

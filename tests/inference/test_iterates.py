@@ -1,0 +1,137 @@
+"""Intervals from the steps of a descent: their limits, and how often they cover.
+
+The statistical test rejects a correct implementation with a probability below 1e-6 over the choice of its seed, which is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpbench.contracts.uncertainty import Covers, IntervalRequest, Intervals, Method
+from dpbench.inference.iterates import CLIPPED, CURVED, Iterates
+from dpbench.inference.released_moments import RANGE_ONLY
+
+N = 2_000
+CONDITIONS = np.array([1.0, 0.5, 0.3, 0.2])
+"""The eigenvalues of X'X/n."""
+BASIS = np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))[0]
+MATRIX = 2 * N * (BASIS * CONDITIONS) @ BASIS.T
+"""The curvature of the summed squared errors."""
+MINIMUM = np.array([0.1, 0.3, -0.2, 0.15])
+
+
+def descent(noise: float, runs: int = 1, steps: int = 25, seed: int = 0) -> Iterates:
+    """Return the steps of a descent with momentum along the gradients of squared errors, with normal noise."""
+    generator = np.random.default_rng(seed)
+    weights, gradients = np.zeros((2, runs, steps, 4))
+    place, last = np.zeros((2, runs, 4))
+    for step in range(steps):
+        weights[:, step] = place
+        gradients[:, step] = (place - MINIMUM) @ MATRIX + noise * generator.standard_normal((runs, 4))
+        place, last = place - 0.75 / N * gradients[:, step] + 0.5 * (place - last), place
+    return Iterates(weights, gradients, np.full(runs, noise), np.full(runs, 2.0 * N), 2.0)
+
+
+def made(steps: Iterates, covers: Covers = "table", **options: Any) -> Intervals:
+    weights = steps.weights[:, -1]
+    count = np.full(len(weights), float(N))
+    request = IntervalRequest(weights, count, "iterates", covers, stream=lambda run: np.random.default_rng([3, run]), **options)
+    intervals = steps.intervals(request)
+    assert isinstance(intervals, Intervals)
+    return intervals
+
+
+def test_without_noise_the_intervals_shrink_to_the_minimum() -> None:
+    intervals = made(descent(1e-9))
+    np.testing.assert_allclose(intervals.low[0], MINIMUM, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(intervals.high[0], MINIMUM, rtol=0, atol=1e-6)
+
+
+def test_without_noise_sampling_is_as_uncertain_as_the_largest_variance_of_residuals_makes_it() -> None:
+    draws = 9_999
+    intervals = made(descent(1e-9), "population", draws=draws)
+    deviation = np.sqrt(np.diag(np.linalg.inv(MATRIX / 2)))
+    error = deviation * np.sqrt(0.025 * 0.975 / draws) / norm.pdf(norm.ppf(0.975))
+    assert (np.abs(intervals.high[0] - MINIMUM - norm.ppf(0.975) * deviation) < 4 * error).all()
+    assert (np.abs(MINIMUM - intervals.low[0] - norm.ppf(0.975) * deviation) < 4 * error).all()
+
+
+def test_a_log_likelihood_has_the_sampling_uncertainty_of_its_curvature() -> None:
+    steps = replace(descent(1e-9), scale=None)
+    errors = made(steps, "population", draws=9_999).standard_errors[0]
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(np.linalg.inv(MATRIX))), rtol=0.05)
+
+
+@pytest.mark.parametrize("noise", [2.0, 20.0, 100.0])
+def test_they_cover_at_least_as_often_as_they_say(noise) -> None:
+    """Of 400 runs and 4 coefficients, at least 92.5 %: fewer have a chance below 1e-6 where 95 % are covered in each."""
+    intervals = made(descent(noise, runs=400), draws=399)
+    inside = (intervals.low <= MINIMUM) & (intervals.high >= MINIMUM)
+    assert inside.mean() >= 0.925
+    assert inside.mean(axis=0).min() >= 0.89
+
+
+@pytest.mark.parametrize("noise", [2.0, 20.0])
+def test_no_interval_is_more_than_three_times_as_wide_as_if_the_curvature_were_known(noise) -> None:
+    """With a known A the minimum would be that of the mean gradient, with its noise."""
+    steps = descent(noise, runs=20)
+    known = np.sqrt(np.diag(np.linalg.inv(MATRIX @ MATRIX))) * noise / 5
+    width = np.median(steps_width(steps), axis=0) / (2 * norm.ppf(0.975))
+    assert (width > 0.9 * known).all()
+    assert (width < 3 * known).all()
+
+
+def steps_width(steps: Iterates) -> np.ndarray:
+    intervals = made(steps, draws=399)
+    return intervals.high - intervals.low
+
+
+def test_permuted_columns_have_permuted_intervals() -> None:
+    """Up to the draws: the basis of the steps' moments is another one."""
+    steps, order = descent(10.0), [2, 0, 3, 1]
+    permuted = replace(steps, weights=steps.weights[:, :, order], gradients=steps.gradients[:, :, order])
+    one, other = made(steps, draws=9_999), made(permuted, draws=9_999)
+    width = (one.high - one.low)[:, order]
+    for name in ("low", "centre", "high"):
+        assert (np.abs(getattr(one, name)[:, order] - getattr(other, name)) < 0.1 * width).all()
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_step_or_two_leave_the_curvature_to_the_prior_and_the_ends_finite(steps) -> None:
+    intervals = made(descent(50.0, steps=steps), "population")
+    assert np.isfinite([intervals.low, intervals.centre, intervals.high, intervals.standard_errors]).all()
+    assert (intervals.low < intervals.centre).all()
+    assert (intervals.centre < intervals.high).all()
+
+
+def test_where_the_curvature_is_lost_in_noise_the_floor_is_reported() -> None:
+    steps = descent(1.0)
+    assert not made(steps).floored.any()  # type: ignore[union-attr]
+    flat = replace(steps, gradients=steps.gradients - (steps.weights - MINIMUM) @ MATRIX)
+    assert made(flat).floored.all()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("covers", "scale", "named"),
+    [
+        ("table", 2.0, {CLIPPED}),
+        ("population", 2.0, {CLIPPED, RANGE_ONLY}),
+        ("table", None, {CLIPPED, CURVED}),
+        ("population", None, {CLIPPED, CURVED}),
+    ],
+)
+def test_the_remarks_say_what_limits_them(covers, scale, named) -> None:
+    remarks = made(replace(descent(5.0), scale=scale), covers).remarks
+    assert set(remarks) & {CLIPPED, RANGE_ONLY, CURVED} == named
+
+
+def test_another_method_gets_the_name_of_this_one() -> None:
+    steps = descent(1.0)
+    method: Method = "delta"
+    reason = steps.intervals(IntervalRequest(steps.weights[:, -1], np.full(1, float(N)), method))
+    assert reason == "its release allows the methods iterates"
