@@ -9,7 +9,7 @@ import click
 
 from dpbench.base.errors import Refused, Unfinished, unknown
 
-GROUPS = ("mechanism", "model", "dataset")
+GROUPS = ("mechanism", "model", "dataset", "inference")
 KEYS = ("epsilon", "delta", "budget", "accounting", "sensitivity")
 FILE_KEYS = ("out", "overwrite")
 
@@ -21,10 +21,12 @@ def command(overrides: tuple[str, ...]) -> None:
 
     OVERRIDES choose what is fitted: mechanism=fm dataset=wine epsilon=1 out=model.json. Nothing is recorded, no error is
     computed, and every run draws other noise: asking twice costs twice. ε is what is accounted at δ, whatever a paper calls
-    ε (budget=claimed hands it over as the paper counts). overwrite=true replaces a file that exists.
+    ε (budget=claimed hands it over as the paper counts). Intervals of the coefficients follow from the same answers and cost
+    nothing; inference.… chooses which. overwrite=true replaces a file that exists.
     """
     from dpbench.privacy.secure_noise import require
     from dpbench.releases.fit_release import release
+    from dpbench.releases.released_intervals import ReleasedIntervals
     from dpbench.sweeps.hydra.composition import grid_points
 
     path, overwrite, kept = _read(overrides)
@@ -39,6 +41,9 @@ def command(overrides: tuple[str, ...]) -> None:
     except OSError as error:
         raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent nevertheless.") from None
     click.echo(made.statement)
+    if isinstance(made.inference, ReleasedIntervals):
+        click.echo("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
+        click.echo(made.inference.sentence)
     click.echo(f"Written: {path}")
 
 

@@ -51,6 +51,8 @@ class Intervals:
     """In which runs noise hides the curvature in some direction, so that the estimate is drawn towards 0: (runs,)."""
     remarks: tuple[str, ...] = ()
     """What limits these intervals, in sentences."""
+    residual_variance_error: np.ndarray | None = None
+    """The standard deviation that the noise of privacy gives the residual variance: (runs,). Predictions need it."""
 
 
 class Uncertainty(ABC):

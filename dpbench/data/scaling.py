@@ -170,7 +170,7 @@ def _scaled_coefficients(table: Table, geometry: Geometry) -> np.ndarray | None:
     if table.coefficients is None or transformed or by_norm or (table.target.kind == "binary") != (geometry.target == "binary"):
         return None
     slopes = np.array(table.coefficients[1:])
-    origin, unit = _origins_and_units(table, geometry)  # column = origin + unit * scaled column, and the same for the target
+    origin, unit = origins_and_units(table, geometry)  # column = origin + unit * scaled column, and the same for the target
     centre, half_range = 0.0, 1.0
     if geometry.target == "real":
         centre, half_range = (table.target.low + table.target.high) / 2, (table.target.high - table.target.low) / 2
@@ -181,8 +181,11 @@ def _scaled_coefficients(table: Table, geometry: Geometry) -> np.ndarray | None:
     return scaled if abs(constant) <= ROUNDING * float(np.abs(terms).sum()) / half_range else None
 
 
-def _origins_and_units(table: Table, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
-    """Return the value of each column that is scaled to 0, and what one scaled unit is worth in the column's own unit."""
+def origins_and_units(table: Table, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
+    """Return the value of each column that is scaled to 0, and what one scaled unit is worth in the column's own unit.
+
+    A transformed column has neither, and under a declared norm of a row no column has.
+    """
     low = np.array([column.low for column in table.columns], dtype=float)
     high = np.array([column.high for column in table.columns], dtype=float)
     if geometry.scaling == "corner":

@@ -37,6 +37,8 @@ class NoisyRegression:
     """(1 | runs, D)"""
     columns: Array
     """(1 | runs, D)"""
+    square_scale: Array | None = None
+    """(1 | runs,)"""
 
     @classmethod
     def of(cls, moments: NoisyMoments) -> NoisyRegression:
@@ -45,7 +47,9 @@ class NoisyRegression:
         columns = noise.min(axis=1, keepdims=True) / noise
         both = columns[:, :, None] * columns[:, None, :]
         sums = moments.matrix * both, moments.vector * columns
-        return cls(*sums, moments.square, moments.law, moments.matrix_scale * both, noise * columns, columns)
+        return cls(
+            *sums, moments.square, moments.law, moments.matrix_scale * both, noise * columns, columns, moments.square_scale
+        )
 
     @property
     def size(self) -> int:
@@ -188,6 +192,28 @@ class NoisyRegression:
         if corrected:
             left = left + np.einsum("rij,rji->r", self.inverse, self.noise_covariance)
         return np.asarray(np.clip(left / np.maximum(n - self.size, 1), 0.0, LARGEST_VARIANCE))
+
+    def residual_variance_error(self, n: Array) -> Array | None:
+        """Return the standard deviation that noise gives the residual variance; None if that of t't's noise is not known.
+
+        β minimises the sum of squares, so that noise moves it by e_tt - 2β'e + β'Eβ to first order, and by -(e - Eβ)'Q⁻¹(e - Eβ)
+        to second order, whose variance is 2 tr((Q⁻¹C)²). Without t't the variance is a bound, which has no noise.
+        """
+        if self.square is None:
+            return np.zeros(len(n))
+        if self.square_scale is None:
+            return None
+        squares = np.square(self.estimate)
+        of_square = np.where(
+            self.square_scale > 0, self.law.variance(np.where(self.square_scale > 0, self.square_scale, 1.0)), 0.0
+        )
+        of_vector = 4 * (squares * self.vector_variance).sum(axis=1)
+        # each entry off the diagonal counts twice in β'Eβ, and is there twice
+        of_matrix = 2 * np.einsum("rj,rjk,rk->r", squares, self.matrix_variance + np.zeros_like(self.matrix), squares)
+        of_matrix = of_matrix - (np.square(squares) * np.einsum("rjj->rj", self.matrix_variance)).sum(axis=1)
+        change = self.inverse @ self.noise_covariance
+        second_order = 2 * np.einsum("rij,rji->r", change, change)
+        return np.asarray(np.sqrt(of_square + of_vector + of_matrix + second_order) / np.maximum(n - self.size, 1))
 
 
 def _at_least(matrix: Array, least: Array) -> Array:

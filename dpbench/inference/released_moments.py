@@ -79,7 +79,7 @@ class ReleasedMoments(Uncertainty):
         fit = self.regression
         covariance = self._delta_covariance(request)
         errors = np.sqrt(np.einsum("rii->ri", covariance))
-        return self._scaled("delta", errors, *self._delta_ends(request), covariance, fit.residual_variance(request.n))
+        return self._scaled(request, errors, *self._delta_ends(request), covariance, fit.residual_variance(request.n))
 
     def _delta_covariance(self, request: IntervalRequest) -> Array:
         fit = self.regression
@@ -102,7 +102,7 @@ class ReleasedMoments(Uncertainty):
         covariance = variance[:, None, None] * fit.inverse
         errors = np.sqrt(np.einsum("rii->ri", covariance))
         reach = errors * two_sided(request.level, request.n - fit.size, np.zeros_like(errors))
-        return self._scaled("naive", errors, fit.estimate - reach, fit.estimate + reach, covariance, variance)
+        return self._scaled(request, errors, fit.estimate - reach, fit.estimate + reach, covariance, variance)
 
     def _bootstrap(self, request: IntervalRequest) -> Intervals:
         """Return percentiles of what the mechanism would release of tables like the estimated one.
@@ -118,14 +118,22 @@ class ReleasedMoments(Uncertainty):
             wide, floored = self._delta_ends(request), fit.floored[:, None]
             low, high = np.where(floored, np.minimum(low, wide[0]), low), np.where(floored, np.maximum(high, wide[1]), high)
         errors = np.sqrt(np.einsum("rii->ri", covariance))
-        return self._scaled("bootstrap", errors, low, high, covariance, variance)
+        return self._scaled(request, errors, low, high, covariance, variance)
 
-    def _scaled(self, method: Method, errors: Array, low: Array, high: Array, covariance: Array, variance: Array) -> Intervals:
+    def _scaled(
+        self,
+        request: IntervalRequest,
+        errors: Array,
+        low: Array,
+        high: Array,
+        covariance: Array,
+        variance: Array,
+    ) -> Intervals:
         """Return intervals of the model's weights, made from those of the regression on the released columns."""
         fit = self.regression
         units = self.factor * fit.columns
         return Intervals(
-            method,
+            request.method,
             units * fit.estimate,
             units * errors,
             units * low,
@@ -134,6 +142,7 @@ class ReleasedMoments(Uncertainty):
             variance if self.exact else None,
             fit.floored,
             tuple(self._remarks()),
+            fit.residual_variance_error(request.n) if self.exact else None,
         )
 
     def _remarks(self) -> list[str]:

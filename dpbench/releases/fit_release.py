@@ -17,19 +17,22 @@ from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
 from dpbench.contracts.dataset import Dataset
-from dpbench.contracts.fit import OK, REPAIRED
+from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Column, Table
+from dpbench.inference.settings import InferenceSettings
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Ledger
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import build, registry
+from dpbench.releases.interval_making import make_section, sentence_of_statement
 from dpbench.releases.release_file import Release
+from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 
 
 def release(config: Mapping[str, Any]) -> Release:
@@ -38,6 +41,7 @@ def release(config: Mapping[str, Any]) -> Release:
     dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target)
     keys = ("epsilon", "delta", "budget", "accounting", "sensitivity")
     settings = Settings(**{key: config[key] for key in keys}, noise="secure")
+    inference = InferenceSettings(**config["inference"])
     chosen: Mechanism = build("mechanism", config["mechanism"])
     mechanism = chosen.with_sensitivity(settings.sensitivity)
     if dataset.sample_rate != 1:
@@ -51,7 +55,8 @@ def release(config: Mapping[str, Any]) -> Release:
     if len(set(rows.geometry.names)) < len(rows.geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
     vouched_by = _replayed(settings, mechanism, model, rows)
-    weights, ledger = _fitted(settings, mechanism, model, table, rows)
+    fit, ledger = _fitted(settings, mechanism, model, table, rows)
+    section = make_section(fit, inference, rows.geometry, rows.public_n)
     total = ledger.total
     facts: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": ledger.neighbours}
     facts |= {**_size(table), "noise": "secure"}
@@ -68,10 +73,11 @@ def release(config: Mapping[str, Any]) -> Release:
         radius=table.radius,
         threshold=table.threshold if model.target == "binary" else None,
         intercept=model.intercept,
-        weights=weights,
+        weights=dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)),
         privacy=facts,
-        statement=_statement(facts, dataset, table, rows.geometry.target_column),
+        statement=_statement(facts, dataset, table, rows.geometry.target_column, section),
         made_by=f"dpbench {__version__}, {registry().version_of(type(mechanism))}, OpenDP {version('opendp')}",
+        inference=section,
     )
 
 
@@ -107,7 +113,7 @@ def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows
     return {"audit": "replay", "passed": True, "n": result.n, **versions}
 
 
-def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[dict[str, float], Ledger]:
+def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[Fit, Ledger]:
     budget = budget_of(settings, mechanism, model, rows.geometry, rows.public_n)
     sample = WholeSample(rows)
     curator = SecureCurator(sample, budget, table.leaks)
@@ -133,10 +139,12 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
             f"The fit of {mechanism.name} ended as {str(fit.status[0])!r}, so there is no model to write. Its ε = "
             f"{ledger.total.epsilon:.6g} is spent nevertheless: fitting again spends it again."
         )
-    return dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)), ledger
+    return fit, ledger
 
 
-def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table, target: Column | None) -> str:
+def _statement(
+    facts: Mapping[str, Any], dataset: Dataset, table: Table, target: Column | None, section: ReleasedIntervals | NoIntervals
+) -> str:
     """Return what is promised, to whom, under which assumptions, and what is not."""
     epsilon, delta = facts["epsilon"], facts["delta"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
@@ -162,6 +170,7 @@ def _statement(facts: Mapping[str, Any], dataset: Dataset, table: Table, target:
         "Releasing more from the same rows costs more: the ε of all releases add up. Choosing this model, or its options, by "
         "looking at the same rows is a release that is not counted here.",
         "No error of this model was computed: a number computed from the private rows would have to be paid for.",
+        sentence_of_statement(section),
     ]
     if target is not None and target.transform is not None:
         name = target.transform.name

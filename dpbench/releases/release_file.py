@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +15,7 @@ from dpbench.contracts.model import Problem
 from dpbench.data.column_format import NUMBER, ColumnFormat
 from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import Rows, scale
+from dpbench.data.scaling import origins_and_units, scale
 from dpbench.data.table import Column, Table
 from dpbench.data.transforms import Transform
 from dpbench.files.python_cells import read_cells
@@ -23,6 +23,8 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import build
+from dpbench.releases.coefficient_table import CoefficientTable, Units
+from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals, read_section
 
 FORMAT = "dpbench release 1"
 
@@ -52,32 +54,73 @@ class Release:
     made_by: str = ""
     formats: Mapping[str, ColumnFormat] = field(default_factory=dict)
     """How the cells of attributes are read, as they were for the fit."""
+    inference: ReleasedIntervals | NoIntervals = field(default_factory=NoIntervals)
+    """The intervals of the coefficients, or why there are none."""
 
     def __post_init__(self) -> None:
         coefficients = ["intercept"] * self.intercept + [column.name for column in self.columns]
         if sorted(self.weights) != sorted(coefficients):
             raise Refused(f"A release must have one weight for each of {', '.join(coefficients)}. Got {', '.join(self.weights)}.")
+        if isinstance(self.inference, ReleasedIntervals) and sorted(self.inference.coefficients) != sorted(coefficients):
+            raise Refused(f"A release with intervals must have one for each of {', '.join(coefficients)}. Got others.")
         for name, value, known in (("scaling", self.scaling, Scaling), ("kind", self.kind, TargetKind)):
             if value not in get_args(known):
                 raise Refused(f"The {name} of a release must be one of {', '.join(get_args(known))}. Got {value!r} instead.")
 
-    def predict(self, data: Any, *, clip: bool = True) -> np.ndarray:
+    def predict(self, data: Any, *, clip: bool = True, interval: float | None = None) -> np.ndarray:
         """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
 
         A real target is predicted in its own unit, a binary one as the model predicts it. Values outside the declared bounds
         are clipped to them, as they were when the model was fitted. Predictions of a real target are clipped to its bounds too,
         which costs no privacy and cannot move them away from a target within the bounds; ``clip=False`` leaves them as they are.
         If the target was transformed, what is predicted is close to its median, not to its mean.
+
+        ``interval=0.95`` returns three columns: the prediction, and the ends of an interval that holds the target of a future
+        row with this probability, over the rows of the population, the errors and the noise of privacy. It takes the errors for
+        normal and of equal variance, and uses Student's quantile. The ends of a transformed target are mapped back as
+        predictions are. An interval is centred on the estimates in ``inference``, and always holds the prediction.
         """
         features = self._features(data)
-        rows = self._scaled(features)
+        rows = scale(self._table(features), self.scaling, self.intercept, self.kind)
         problem: Problem = build("model", self.model).prepare(Curator(WholeSample(rows), Draws(0, "", [(0, 0)]), Budget()))
         weights = np.array([self.weights[name] for name in rows.geometry.names])
         predicted = np.asarray(problem.predict(rows.x, weights), dtype=float)[: len(features)]
+        if interval is not None:
+            low, high = self._intervals_of(rows.x[: len(features)], rows.geometry.names, interval)
+            predicted = np.column_stack([predicted, np.minimum(low, predicted), np.maximum(high, predicted)])
         if self.kind == "binary":
             return predicted
         values = self.target.from_box(predicted)
         return np.clip(values, self.target.low, self.target.high) if clip else values
+
+    def _intervals_of(self, design: np.ndarray, names: Sequence[str], level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return intervals of the scaled targets of future rows, low and high."""
+        if not 0 < level < 1:
+            raise Refused(f"The probability of an interval must be between 0 and 1. Got {level!r} instead.")
+        if self.kind == "binary":
+            raise Refused("A binary target is 0 or 1, so an interval tells no more of it than its probability, the prediction.")
+        if isinstance(self.inference, NoIntervals):
+            raise Refused(self.inference.reason)
+        return self.inference.predicted(design, names, level)
+
+    def intervals(self) -> CoefficientTable:
+        """Return the coefficients with their intervals, scaled and in the columns' own units; refuse if there are none."""
+        if isinstance(self.inference, NoIntervals):
+            raise Refused(self.inference.reason)
+        return CoefficientTable.of(self.inference, self.weights, self._units())
+
+    def _units(self) -> Units:
+        """Return how coefficients are mapped to the columns' own units, where that is a multiplication."""
+        if self.target.transform is not None or (self.scaling == "ball" and self.radius is not None):
+            return {}
+        table = self._table(np.empty((0, len(self.columns))))
+        geometry = scale(table, self.scaling, self.intercept, self.kind).geometry
+        units = dict(zip(geometry.columns, geometry.half_range / origins_and_units(table, geometry)[1], strict=True))
+        plain = {column.name: (0.0, float(units[column.name])) for column in self.columns if column.transform is None}
+        if not self.intercept:
+            return plain
+        middle = 0.0 if self.kind == "binary" else (self.target.low + self.target.high) / 2
+        return {"intercept": (middle, geometry.half_range * geometry.constant), **plain}
 
     def _features(self, data: Any) -> np.ndarray:
         """Return one column per feature; missing columns ``attribute=level`` come from the cells of their attribute."""
@@ -102,12 +145,11 @@ class Release:
             raise Refused(f"The column {name!r} of the data must have no missing values. Got {missing} of them.")
         return values
 
-    def _scaled(self, features: np.ndarray) -> Rows:
-        """Scale the rows as for the fit. Two made-up rows follow them, because a table has at least two."""
+    def _table(self, features: np.ndarray) -> Table:
+        """Return the rows as a table. Two made-up rows follow them, because a table has at least two."""
         whole = np.concatenate([features, [[column.low if column.group is None else 0.0 for column in self.columns]] * 2])
         threshold = self.target.low if self.threshold is None else self.threshold
-        table = Table(self.columns, self.target, whole, np.full(len(whole), self.target.low), self.radius, threshold=threshold)
-        return scale(table, self.scaling, self.intercept, self.kind)
+        return Table(self.columns, self.target, whole, np.full(len(whole), self.target.low), self.radius, threshold=threshold)
 
     def save(self, path: Path, overwrite: bool = False) -> None:
         """Write the file, completely or not at all. An existing file is replaced only with ``overwrite``."""
@@ -140,6 +182,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         content["target"] = _column(content["target"])
         formats = content.get("formats", {})
         content["formats"] = {name: ColumnFormat(**_tuples(fields)) for name, fields in formats.items()}
+        content["inference"] = read_section(content.get("inference"))
         return Release(**content)
     except (KeyError, TypeError) as error:
         raise Refused(f"The release {os.fspath(path)!r} is incomplete: {error}.") from None

@@ -27,6 +27,7 @@ WINE = ("mechanism=fm", "dataset=wine", "epsilon=1")
         ((*WINE, "out=m.json", "epsilon=1,2"), "gives several values"),
         ((*WINE, "out=m.json", "overwrite=maybe"), "must be true or false"),
         ((*WINE, "out=m.json", "sensitivity=paper"), "must be one of 'tight', 'published'"),
+        ((*WINE, "out=m.json", "inference.level=2"), "The 'level' option of inference must be"),
         ((*WINE, "out=m.json", "attack=membership"), "There is no key of release named 'attack'"),
     ],
 )

@@ -204,6 +204,33 @@ def test_a_release_on_the_corner_predicts_as_it_was_fitted(home: Home) -> None:
     assert released.predict(high)[0] == pytest.approx(6 + 3 * sum(released.weights.values()) / 11**0.5, abs=2e-3)
 
 
+def test_a_table_of_ones_own_is_released_with_intervals(home: Home) -> None:
+    """Wage is 1,000 € plus 50 € for each year of age, and 300 € in the north, with errors of ±100 €."""
+    generator = np.random.default_rng(0)
+    age, north = generator.integers(20, 61, 20_000), generator.integers(2, size=20_000)
+    wage = 1000 + 50 * age + 300 * north + generator.normal(scale=100, size=20_000)
+    frame = pandas.DataFrame({"age": age, "town": np.where(north, "north", "south"), "wage": wage.round(2)})
+    frame.to_csv(home.folder / "people.csv", index=False)
+    (home.folder / "people.yaml").write_text(
+        "target: wage\ncolumns:\n  age: {low: 20, high: 60, unit: year}\n  town: {levels: [north, south]}\n"
+        "  wage: {low: 1000, high: 5000, unit: €}\n"
+    )
+    options = ("dataset=table", "dataset.path=people.csv", "dataset.bounds=people.yaml", "mechanism=ssp", "epsilon=3")
+    code, out, err = home.run(*options, "model.intercept=false", "inference.level=0.99", "out=m.json")
+    assert (code, err) == (0, "")
+    assert "99 % intervals by the delta method" in out
+    assert "€ per year" in out
+    released = dpbench.load_release("m.json")
+    assert len(released.privacy["ledger"]["entries"]) == 1
+    age_row = released.intervals().own_units["age"]
+    assert age_row["low"] < 50 < age_row["high"]
+    assert age_row["high"] - age_row["low"] < 20
+    predicted = released.predict(frame, interval=0.95)
+    inside = (predicted[:, 1] <= frame["wage"]) & (frame["wage"] <= predicted[:, 2])
+    assert inside.mean() > 0.8
+    assert "NaN" not in (home.folder / "m.json").read_text()
+
+
 def test_running_it_twice_draws_different_noise(home: Home) -> None:
     for name in ("a.json", "b.json"):
         assert home.run("mechanism=fm", *SMALL, f"out={name}")[0] == 0
@@ -217,7 +244,7 @@ def test_the_file_has_weights_public_facts_and_the_ledger_and_no_number_without_
     content = json.loads((people.folder / "model.json").read_text())
     assert set(content) == {
         "format", "model", "mechanism", "dataset", "columns", "target", "kind", "scaling", "radius", "threshold", "intercept",
-        "weights", "privacy", "statement", "made_by", "formats",
+        "weights", "privacy", "statement", "made_by", "formats", "inference",
     }  # fmt: skip
     privacy = content["privacy"]
     assert (privacy["epsilon"], privacy["delta"], privacy["neighbours"], privacy["rows"]) == (0.5, 0.0, "replace_one", 4000)

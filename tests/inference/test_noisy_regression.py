@@ -100,3 +100,17 @@ def test_most_of_the_noise_in_the_estimate_does_not_count_twice(sums) -> None:
     products = np.einsum("rii->ri", fits._products)[:, 1:].sum(axis=1).mean()
     squares = np.square(fits.estimate[:, 1:]).sum(axis=1).mean()
     assert abs(products - exact) < 0.5 * abs(squares - exact)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("scale", [2.0, 15.0])
+def test_the_error_of_the_residual_variance_is_that_of_many_releases_of_one_table(law, scale, sums) -> None:
+    moments = noisy(np.repeat(sums, RUNS, axis=0), scale, LAWS[law], seed=5)
+    known = NoisyRegression.of(replace(moments, square_scale=np.array([2 * scale])))
+    n = np.full(RUNS, float(N))
+    error = known.residual_variance_error(n)
+    assert error is not None
+    assert np.median(error) == pytest.approx(known.residual_variance(n).std(), rel=0.06)
+    assert NoisyRegression.of(moments).residual_variance_error(n) is None, "the scale of t't's noise is not known"
+    bounded = NoisyRegression.of(replace(moments, square=None)).residual_variance_error(n)
+    np.testing.assert_array_equal(bounded, np.zeros(RUNS))

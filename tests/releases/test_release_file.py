@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from dpbench.base.errors import Refused
 from dpbench.data.table import Column
 from dpbench.data.transforms import Transform
 from dpbench.releases.release_file import FORMAT, Release, load_release
+from dpbench.releases.released_intervals import BEFORE_INTERVALS, ReleasedIntervals
 
 
 @pytest.fixture
@@ -33,6 +35,25 @@ def released(make: Any) -> Release:
         privacy={"epsilon": 1.0},
         statement="A statement.",
     )
+
+
+@pytest.fixture
+def sure(released: Release) -> Release:
+    """Return the same model with intervals."""
+    rows = {
+        "intercept": {"estimate": 0.0, "standard_error": 0.1, "low": -0.2, "high": 0.2},
+        "a": {"estimate": 1.0, "standard_error": 0.2, "low": 0.6, "high": 1.4},
+    }
+    section = ReleasedIntervals(
+        *("delta", "population", 0.95, rows, True, 10**8),
+        covariance=((0.01, 0.0), (0.0, 0.04)),
+        residual_variance=0.02,
+        residual_variance_error=0.0,
+        floored=False,
+        remarks=(),
+        sentence="A sentence.",
+    )
+    return replace(released, inference=section)
 
 
 def test_predictions_are_in_the_units_of_the_columns(released: Release) -> None:
@@ -129,3 +150,111 @@ def test_another_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
 def test_a_damaged_release_is_refused_instead_of_predicting_something_else(released: Release, change: dict, words: str) -> None:
     with pytest.raises(Refused, match=words):
         replace(released, **change)
+
+
+def test_coefficients_are_mapped_to_the_units_of_the_columns(sure: Release) -> None:
+    """A unit of a is half a scaled unit, and a scaled unit of the target is worth 5."""
+    table = sure.intervals()
+    assert table.scaled["a"] == {"weight": 1.0, "estimate": 1.0, "standard_error": 0.2, "low": 0.6, "high": 1.4}
+    assert table.own_units["a"] == pytest.approx({"weight": 2.5, "estimate": 2.5, "standard_error": 0.5, "low": 1.5, "high": 3.5})
+    assert table.own_units["intercept"] == pytest.approx(
+        {"weight": 5.0, "estimate": 5.0, "standard_error": 0.5, "low": 4.0, "high": 6.0}
+    )
+    assert table.sentence == "A sentence."
+
+
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+def test_a_weight_in_own_units_is_what_a_unit_of_its_column_adds(sure: Release, scaling: Any) -> None:
+    model, (middle, more) = replace(sure, scaling=scaling), np.array([[2.0], [3.0]])
+    own = model.intervals().own_units
+    first, second = model.predict({"a": np.concatenate([middle, more])}, clip=False)
+    assert own["intercept"]["weight"] == pytest.approx(first, abs=1e-3)
+    assert own["a"]["weight"] == pytest.approx(second - first, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"columns": (Column("a", 1, 16, transform=Transform("log")),)}, {"intercept"}),
+        ({"target": Column("y", 1, 16, transform=Transform("log"))}, set()),
+        ({"scaling": "ball", "radius": 2.0}, set()),
+        ({"kind": "binary", "model": {"name": "logistic"}, "threshold": 5.0}, {"intercept", "a"}),
+    ],
+)
+def test_a_coefficient_has_own_units_where_they_are_a_multiplication_away(sure: Release, change: dict, names: set) -> None:
+    table = replace(sure, **change).intervals()
+    assert set(table.own_units) == names
+    assert set(table.scaled) == {"intercept", "a"}
+    if change.get("kind"):
+        assert table.own_units["a"]["weight"] == pytest.approx(0.5), "log odds per unit"
+
+
+def test_a_prediction_has_an_interval_in_the_unit_of_the_target(sure: Release) -> None:
+    predicted = sure.predict({"a": [2.0, 3.0]}, interval=0.95)
+    assert predicted.shape == (2, 3)
+    np.testing.assert_array_equal(predicted[:, 0], sure.predict({"a": [2.0, 3.0]}))
+    reach = 5 * 1.96 * np.sqrt([0.01 + 0.02, 0.01 + 0.25 * 0.04 + 0.02])
+    np.testing.assert_allclose(predicted[:, 2] - predicted[:, 0], reach, rtol=1e-3)
+    np.testing.assert_allclose(predicted[:, 0] - predicted[:, 1], reach, rtol=1e-3)
+    narrower = sure.predict({"a": [2.0, 3.0]}, interval=0.5)
+    assert (narrower[:, 2] < predicted[:, 2]).all()
+
+
+def test_the_ends_of_an_interval_are_clipped_like_the_prediction(sure: Release) -> None:
+    free, clipped = (sure.predict({"a": [0.0, 4.0]}, interval=0.95, clip=clip) for clip in (False, True))
+    assert free.min() < 0
+    assert free.max() > 10
+    np.testing.assert_array_equal(clipped, np.clip(free, 0, 10))
+
+
+def test_an_interval_holds_the_prediction_also_if_its_centre_is_another(sure: Release) -> None:
+    far = replace(sure, weights={"intercept": 0.0, "a": -1.0})
+    predicted = far.predict({"a": [0.0, 1.0, 4.0]}, interval=0.5, clip=False)
+    assert (predicted[:, 1] <= predicted[:, 0]).all()
+    assert (predicted[:, 0] <= predicted[:, 2]).all()
+    assert np.isclose(predicted[:, 0], predicted[:, 2]).any() or np.isclose(predicted[:, 0], predicted[:, 1]).any()
+
+
+def test_the_ends_of_a_transformed_target_are_mapped_back(sure: Release) -> None:
+    skewed = replace(sure, target=Column("y", 1, 1e4, transform=Transform("log")))
+    predicted = np.log(skewed.predict({"a": [2.0]}, interval=0.95))
+    reach = np.log(1e4) / 2 * 1.96 * np.sqrt(0.03)
+    np.testing.assert_allclose(predicted[0] - predicted[0, 0], [0, -reach, reach], rtol=1e-3)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95, -1])
+def test_a_level_that_is_no_probability_is_refused(sure: Release, level: float) -> None:
+    with pytest.raises(Refused, match="must be between 0 and 1"):
+        sure.predict({"a": [1]}, interval=level)
+
+
+def test_a_binary_target_has_no_interval(sure: Release) -> None:
+    binary = replace(sure, kind="binary", model={"name": "logistic"}, threshold=5.0)
+    with pytest.raises(Refused, match="A binary target is 0 or 1"):
+        binary.predict({"a": [1]}, interval=0.95)
+
+
+def test_a_release_without_intervals_says_why(released: Release) -> None:
+    for ask in (released.intervals, lambda: released.predict({"a": [1]}, interval=0.95)):
+        with pytest.raises(Refused, match=BEFORE_INTERVALS):
+            ask()
+
+
+def test_a_file_that_is_older_than_intervals_is_read(sure: Release, released: Release, tmp_path: Path) -> None:
+    sure.save(tmp_path / "new.json")
+    assert load_release(tmp_path / "new.json") == sure
+    content = json.loads((tmp_path / "new.json").read_text())
+    del content["inference"]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    assert load_release(tmp_path / "old.json") == released
+
+
+@pytest.mark.parametrize("damage", [[], 5, {"method": "delta"}, {"reason": "x", "method": "delta"}])
+def test_a_damaged_section_is_refused(sure: Release, tmp_path: Path, damage: Any) -> None:
+    sure.save(tmp_path / "m.json")
+    content = json.loads((tmp_path / "m.json").read_text())
+    (tmp_path / "bad.json").write_text(json.dumps(content | {"inference": damage}))
+    with pytest.raises(Refused, match="incomplete"):
+        load_release(tmp_path / "bad.json")
+    with pytest.raises(Refused, match="one for each of intercept, a"):
+        replace(sure, inference=replace(sure.inference, coefficients={}, covariance=None))

@@ -1,0 +1,103 @@
+"""Make the intervals of a release from the answers that it paid for: post-processing, which asks the rows nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dpbench.cells.intervals import made_intervals
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.uncertainty import Intervals
+from dpbench.data.geometry import Geometry
+from dpbench.inference.settings import InferenceSettings
+from dpbench.inference.wording import UNCERTAINTY, absent, described, floor_sentence
+from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
+
+CENTRE_TOLERANCE = 1e-3
+"""Estimates within this many standard errors of the weights are the weights."""
+NOT_CENTRED = (
+    "The released weights come from another floor of the eigenvalues, or from a penalty, so the intervals are not centred on "
+    "them: each belongs to an estimate of its own."
+)
+NOT_FINITE = "the noise is so large that they are not finite"
+PERSONS = "rows of one person resemble each other, and how many there are is private"
+
+
+def make_section(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> ReleasedIntervals | NoIntervals:
+    """Return the intervals of a release's only run, with the sentence that its reader needs, or why there are none.
+
+    Where the population has no intervals, those of the table are made: with the next release they would cost another ε.
+    """
+    made = _made(fit, settings, geometry, n)
+    if isinstance(made, Intervals):
+        return _section(fit, made, settings, geometry, n)
+    if settings.covers == "table" or settings.method == "none":
+        return NoIntervals(made)
+    narrower = replace(settings, covers="table")
+    instead = _made(fit, narrower, geometry, n)
+    if isinstance(instead, str):
+        return NoIntervals(made)
+    reason = made.removeprefix(absent("").rstrip("."))
+    section = _section(fit, instead, narrower, geometry, n)
+    return replace(section, sentence=f"The coefficients of the population have no intervals: {reason} {section.sentence}")
+
+
+def sentence_of_statement(section: ReleasedIntervals | NoIntervals) -> str:
+    """Return what the statement of a release says of its intervals."""
+    if isinstance(section, NoIntervals):
+        return section.reason
+    return (
+        "The standard errors and intervals of its coefficients follow from the same noisy answers and cost nothing; they cover "
+        f"{UNCERTAINTY[section.covers]}."
+    )
+
+
+def _made(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> Intervals | str:
+    """Return the intervals, or a sentence that says why there are none."""
+    if settings.covers == "population" and not geometry.public_count:
+        return absent(PERSONS)
+    try:
+        with np.errstate(all="ignore"):
+            # A seed would protect nothing: the draws of a bootstrap are part of no private answer. They come from the
+            # operating system because a release takes no seed.
+            made = made_intervals(fit, settings, np.array([float(n)]), lambda _: np.random.default_rng())
+    except Exception as error:  # noqa: BLE001  ε is spent: no failure of post-processing may cost the model
+        return absent(f"making them failed with {type(error).__name__}")
+    if isinstance(made, Intervals) and not _finite(made):
+        return absent(NOT_FINITE)
+    return made
+
+
+def _finite(made: Intervals) -> bool:
+    required = (made.centre, made.standard_errors, made.low, made.high)
+    optional = (made.covariance, made.residual_variance, made.residual_variance_error)
+    return all(array is None or bool(np.isfinite(array).all()) for array in (*required, *optional))
+
+
+def _section(fit: Fit, made: Intervals, settings: InferenceSettings, geometry: Geometry, n: int) -> ReleasedIntervals:
+    numbers = {"estimate": made.centre, "standard_error": made.standard_errors, "low": made.low, "high": made.high}
+    by_name = {name: {what: float(values[0, at]) for what, values in numbers.items()} for at, name in enumerate(geometry.names)}
+    centred = bool((np.abs(made.centre - fit.weights) <= CENTRE_TOLERANCE * made.standard_errors).all())
+    floored = None if made.floored is None else bool(made.floored[0])
+    sentences = [
+        described(made, settings.covers, settings.level),
+        floor_sentence(1) if floored else "",
+        "" if centred else NOT_CENTRED,
+    ]
+    return ReleasedIntervals(
+        method=made.method,
+        covers=settings.covers,
+        level=settings.level,
+        coefficients=by_name,
+        centred_on_weights=centred,
+        degrees_of_freedom=n - geometry.dimension,
+        covariance=None if made.covariance is None else tuple(tuple(map(float, row)) for row in made.covariance[0]),
+        residual_variance=_first(made.residual_variance),
+        residual_variance_error=_first(made.residual_variance_error),
+        floored=floored,
+        remarks=made.remarks,
+        sentence=" ".join(filter(None, sentences)),
+    )
+
+
+def _first(array: np.ndarray | None) -> float | None:
+    return None if array is None else float(array[0])

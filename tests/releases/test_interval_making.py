@@ -1,0 +1,97 @@
+"""The section of a release's file that has its intervals, made from one fit."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from dpbench.contracts.fit import Fit
+from dpbench.contracts.uncertainty import IntervalRequest, Intervals, Uncertainty
+from dpbench.data.geometry import Geometry
+from dpbench.inference.known_covariance import KnownCovariance
+from dpbench.inference.settings import InferenceSettings
+from dpbench.releases.interval_making import NOT_CENTRED, make_section, sentence_of_statement
+from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
+
+GEOMETRY = Geometry(("a",), (), True, "box", "real")
+COVARIANCE = np.array([[[0.04, 0.01], [0.01, 0.09]]])
+
+
+class Broken(Uncertainty):
+    """Fails, or gives numbers that are not finite."""
+
+    methods: ClassVar = ("delta",)
+
+    def __init__(self, value: float | None = None) -> None:
+        self.value = value
+
+    def intervals(self, request: IntervalRequest) -> Intervals | str:
+        if self.value is None:
+            raise ValueError("a secret")
+        numbers = np.full_like(request.weights, self.value)
+        return Intervals("delta", numbers, numbers, numbers, numbers)
+
+
+def section_of(uncertainty: Any, geometry: Geometry = GEOMETRY, **settings: Any) -> ReleasedIntervals | NoIntervals:
+    fit = Fit.good(np.array([[0.5, -1.0]])).knowing(uncertainty)
+    return make_section(fit, InferenceSettings(**settings), geometry, 100)
+
+
+def test_a_section_has_the_numbers_and_says_what_they_cover() -> None:
+    made = section_of(KnownCovariance(COVARIANCE, COVARIANCE, remarks=("A remark.",)), level=0.9)
+    assert isinstance(made, ReleasedIntervals)
+    assert (made.method, made.covers, made.level, made.degrees_of_freedom) == ("covariance", "population", 0.9, 98)
+    assert made.coefficients["a"]["estimate"] == -1.0
+    assert made.coefficients["a"]["standard_error"] == pytest.approx(np.sqrt(0.18))
+    assert made.coefficients["a"]["low"] < -1.0 < made.coefficients["a"]["high"]
+    assert made.centred_on_weights
+    assert "90 % intervals" in made.sentence
+    assert "about the coefficients of the population" in made.sentence
+    assert made.sentence.endswith("A remark.")
+    assert "cost nothing" in sentence_of_statement(made)
+
+
+def test_a_section_says_if_it_is_not_centred_on_the_weights() -> None:
+    made = section_of(KnownCovariance(COVARIANCE, COVARIANCE, centre=np.array([[0.5, -0.8]])))
+    assert isinstance(made, ReleasedIntervals)
+    assert not made.centred_on_weights
+    assert made.sentence.endswith(NOT_CENTRED)
+
+
+def test_where_the_population_has_no_intervals_those_of_the_table_are_made() -> None:
+    made = section_of(KnownCovariance(COVARIANCE))
+    assert isinstance(made, ReleasedIntervals)
+    assert made.covers == "table"
+    assert made.sentence.startswith("The coefficients of the population have no intervals: its release tells")
+    assert "about the non-private fit to the same rows" in made.sentence
+
+
+def test_rows_of_persons_have_intervals_of_the_table_alone() -> None:
+    persons = Geometry(("a",), (), True, "box", "real", rows_per_person=3)
+    made = section_of(KnownCovariance(COVARIANCE, COVARIANCE), persons)
+    assert isinstance(made, ReleasedIntervals)
+    assert made.covers == "table"
+    assert "rows of one person resemble each other" in made.sentence
+
+
+@pytest.mark.parametrize(
+    ("uncertainty", "settings", "words"),
+    [
+        ("a penalty is in the way", {}, "a penalty is in the way"),
+        (KnownCovariance(COVARIANCE), {"method": "none"}, "none were asked for"),
+        (KnownCovariance(COVARIANCE), {"method": "bootstrap"}, "must be covariance for this mechanism"),
+        (KnownCovariance(None), {"covers": "table"}, "its weights have no noise"),
+        (Broken(), {}, "making them failed with ValueError"),
+        (Broken(np.nan), {}, "not finite"),
+        (Broken(np.inf), {}, "not finite"),
+    ],
+)
+def test_without_intervals_a_section_has_the_reason_and_no_number(uncertainty: Any, settings: dict, words: str) -> None:
+    made = section_of(uncertainty, **settings)
+    assert isinstance(made, NoIntervals)
+    assert made.reason.startswith("No intervals: ")
+    assert words in made.reason
+    assert "secret" not in made.reason
+    assert sentence_of_statement(made) == made.reason
