@@ -41,8 +41,8 @@ FAILING = "heteroscedastic"
 INTRODUCTION = """\
 # How often intervals cover
 
-Written by `{command}`. **All tables are synthetic**: each run draws one, and its 95 % intervals of the slopes have to cover
-the coefficients that it was drawn with. [inference.md](../inference.md) explains the methods, and
+Written by `{command}`. **The tables are synthetic**, unless a heading says otherwise: each run draws one, and its 95 % intervals
+of the slopes have to cover the coefficients that it was drawn with. [inference.md](../inference.md) explains the methods, and
 `python -m dpbench experiments inference/coverage` the designs. The cells took {minutes:.0f} minutes of one core.
 
 Coverage is the share of the slopes inside their intervals, over all runs and slopes, with its 95 % Monte-Carlo interval.
@@ -50,6 +50,10 @@ Coverage is the share of the slopes inside their intervals, over all runs and sl
 without privacy. *Floored* is the share of runs in which noise hides some direction of the features, so that the eigenvalues of
 X'X are raised: there, intervals are wide and cover more than they say. *Least squares* has the coverage of the textbook intervals
 without privacy.
+"""
+RESAMPLED = """\
+These tables are real. Each run draws as many rows with replacement, so the table is the population, and the truth is the
+non-private fit to all of it. Where least squares itself covers too little, a few rows far out decide its coefficients.
 """
 CONSERVATIVE = {
     "adassp": "adassp releases no sum of squares of the target, so its intervals take the largest variance of the residuals that "
@@ -97,7 +101,7 @@ class Coverage:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="replace keys of the presets")
-    parser.add_argument("--only", metavar="PRESET", help="one preset: coverage, descent or logistic")
+    parser.add_argument("--only", metavar="PRESET", help="one preset: coverage, descent, real_tables or logistic")
     parser.add_argument("--quick", action="store_true", help="two designs, two repeats")
     parser.add_argument("--recorded", action="store_true", help="run nothing: the page of what the store has")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page that is written")
@@ -157,6 +161,11 @@ def _sections(cells: dict[str, list[CellRecord]]) -> Iterator[str]:
         yield _table(
             ("design", "ε", "covers", "coverage", "smallest", "width", "least squares"), other_rows(descent, "inference.covers")
         )
+    if real := [cell for cell in cells.get("inference/real_tables", []) if cell.done]:
+        yield "## Real tables, resampled\n"
+        yield RESAMPLED
+        head = ("table", "mechanism", "ε", "floored", "method", "coverage", "smallest", "width", "least squares (smallest)")
+        yield _table(head, real_rows(real))
     if logistic := [cell for cell in cells.get("inference/logistic", []) if cell.done]:
         yield "## Logistic regression\n"
         yield from _reasons(logistic)
@@ -191,6 +200,15 @@ def other_rows(cells: Sequence[CellRecord], key: str) -> Iterator[Sequence[str]]
             rest = (cell.params["epsilon"],) if several else (cell.params["epsilon"], cell.params[key])
             last = f"{one.reference:.3f} ({one.reference_smallest:.3f})"
             yield (*names, *rest, one.text, f"{one.smallest:.3f}", f"{one.width:.3g}", last)
+
+
+def real_rows(cells: Sequence[CellRecord]) -> Iterator[Sequence[str]]:
+    """Return a row for each cell on a real table."""
+    for cell in sorted(cells, key=lambda cell: (cell.params["dataset"], cell.params["mechanism"], cell.epsilon)):
+        if one := Coverage.of(cell):
+            names = (cell.params["dataset"], cell.params["mechanism"], cell.params["epsilon"], f"{one.floored:.3f}")
+            last = f"{one.reference:.3f} ({one.reference_smallest:.3f})"
+            yield (*names, cell.params["inference.method"], one.text, f"{one.smallest:.3f}", f"{one.width:.3g}", last)
 
 
 def verdicts(cells: Sequence[CellRecord]) -> Iterator[str]:
