@@ -17,7 +17,7 @@ from dpbench.base.version import __version__
 def main(arguments: Sequence[str]) -> int:
     """Run a subcommand, or answer ``--help`` and ``--version``; the result is the exit code."""
     arguments = list(arguments)
-    if arguments[0] not in subcommands():
+    if arguments[0].startswith(("-", "+", "~")) or "=" in arguments[0]:  # a run, for which one page explains everything
         arguments = [argument for argument in arguments if argument in ("--help", "-h", "--version")] or arguments
     try:
         # not _command.main: it turns a reader that left, and an interruption, into exit codes of its own

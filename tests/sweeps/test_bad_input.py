@@ -62,7 +62,7 @@ EPSILON = "The 'epsilon' option of the command must be a float in the range (0, 
         ("epsilon='0.8", "cannot be read"),
         ("epsilon=${nope}", "nope"),
         ("mechanism@other=fm", "mechanism"),
-        ("hydra/sweeper=nope", "hydra/sweeper/nope"),
+        ("hydra/sweeper=nope", "dpbench runs its sweeps itself"),
         ("hydra.nope=1", "hydra.nope"),
     ],
 )

@@ -17,7 +17,6 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from dpbench.sweeps import execution as execute
-from dpbench.sweeps.hydra import app
 from dpbench.tracking.store import open_store
 
 DropIn = Callable[[str, str], Path]
@@ -151,35 +150,6 @@ def test_an_option_of_one_mechanism_is_set_for_that_one(home: Any) -> None:
     assert answer.code == 0, answer.err
     assert len(answer.table) == 2
     assert home.run("-m", "mechanism=fm", "mechanism.ridge=choice(2)", "epsilon=0.8", *SMALL).counted.startswith("Cells: 0 run")
-
-
-def test_hydras_own_sweeper_runs_and_records_each_cell(home: Any) -> None:
-    answer = home.run("hydra/sweeper=basic", *PAIR)
-    assert answer.code == 0, answer.err
-    assert answer.out.count("Cells: 1 run.") == 4
-    assert home.files == ["mlartifacts", "mlflow.db"]
-    assert sorted(names(home.runs())) == [("dpba", "0.1"), ("dpba", "0.8"), ("fm", "0.1"), ("fm", "0.8")]
-    assert home.runs("sweep") == []
-    assert home.run(*PAIR).counted.startswith("Cells: 0 run, 4 already recorded")
-
-
-def test_hydras_own_sweeper_says_when_a_cell_failed(home: Any, broken: Path) -> None:
-    answer = home.run("-m", "hydra/sweeper=basic", "mechanism=careless", "epsilon=0.8,0.1", *SMALL)
-    assert answer.code == 1
-    assert sorted(run.data.tags["dpbench.status"] for run in home.runs()) == ["failed", "ok"]
-
-
-def test_an_interruption_ends_hydras_own_sweeper_too(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-
-    def interrupted(*_: object, **__: object) -> None:
-        calls.append(1)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(app, "run_points", interrupted)
-    answer = home.run("-m", "hydra/sweeper=basic", "epsilon=0.1,0.8,3.2", *SMALL)
-    assert answer.code == 130
-    assert len(calls) == 1, "the jobs that follow are not begun"
 
 
 def test_a_preset_of_ones_own_sweeps_by_itself(home: Any, tmp_path: Path) -> None:

@@ -1,64 +1,60 @@
 """The command line of a run: one cell without ``-m``, a sweep with it. Hydra composes, and answers its own flags."""
 
 import os
+import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from omegaconf import DictConfig
 
-from dpbench.base.errors import Refused, Unfinished, near_names
+from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps.execution import execute
-from dpbench.sweeps.grid import GridPoint
-from dpbench.sweeps.hydra.composition import plain, points_of
+from dpbench.sweeps.grid import Axis, GridPoint
+from dpbench.sweeps.hydra.composition import points_of
 from dpbench.sweeps.hydra.config_groups import register
+from dpbench.sweeps.hydra.flags import for_hydra, split
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
-from dpbench.sweeps.override_text import quoted
 from dpbench.sweeps.plan import plan, refuse_pruned
 
-SWITCHES = ("--multirun", "--resolve", "--hydra-help", "--shell-completion", "--info")
-VALUED_FLAGS = ("--cfg", "--config-dir", "--config-name", "--package")
-SHORT_FLAGS = {"-" + "".join(word[0] for word in flag[2:].split("-")): flag for flag in (*SWITCHES, *VALUED_FLAGS)}
-"""Each flag by the initials of its words, which is how Hydra shortens them."""
-ABOUT_CONFIG = ("--cfg", "--info")
-"""Flags that show the configuration instead of running it."""
-ABOUT_HYDRA = ("--hydra-help", "--shell-completion")
+IGNORED_SECTIONS = ("sweep", "sweeper", "launcher")
+"""Sections of Hydra's configuration for sweeps, which dpbench runs itself."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Run what the command line requests, or let Hydra show it, and return the exit code."""
-    flags, overrides = _split(argv)
+    flags, overrides = split(argv)
     sweep = "--multirun" in flags
-    if not flags.keys().isdisjoint(ABOUT_HYDRA):
-        return _inside_hydra([*_for_hydra(flags), *overrides])
-    if sweep and "--cfg" in flags:
-        raise Refused("--cfg shows the configuration of one cell: leave out -m and give one value a key.")
+    if "--hydra-help" in flags or "--shell-completion" in flags:
+        return _inside_hydra([*for_hydra(flags), *overrides])
     axes = parse(overrides)
     for axis in axes:
         if axis.swept and not sweep:
             raise Refused(f"{axis.text!r} gives several values: add -m to sweep them.")
+        if axis.for_hydra:
+            _check_for_hydra(axis)
     points = points_of(axes, flags.get("--config-dir"), flags.get("--config-name", "config"))
-    if not flags.keys().isdisjoint(ABOUT_CONFIG):
-        return _inside_hydra([*_for_hydra(flags), *overrides])
-    for flag in ("--resolve", "--package"):
-        if flag in flags:
-            raise Refused(f"The flag {flag} needs --cfg, whose output it changes.")
+    if "--cfg" in flags or "--info" in flags:
+        return _inside_hydra([*for_hydra(flags), *overrides])
     if len(points) > 1 and not sweep:
         raise Refused(f"The experiment sweeps {len(points)} combinations: add -m to run them.")
 
-    run = partial(run_points, command=argv, overrides=overrides)
+    run = partial(run_points, points, sweep=sweep, command=argv, overrides=overrides)
     hydra_overrides = [axis.text for axis in axes if axis.for_hydra]
     if not hydra_overrides:
-        return run(points, sweep=sweep)
+        return run()
     configuration = {flag: value for flag, value in flags.items() if flag in ("--config-dir", "--config-name")}
-    sweepers = [text for text in hydra_overrides if text.startswith("hydra/sweeper=")]
-    if sweep and sweepers and sweepers != ["hydra/sweeper=dpbench"]:  # it makes a Hydra job of each cell, as Hydra's own does
-        folder = quoted(os.path.join(tempfile.gettempdir(), "dpbench-hydra"))  # nothing but the store in the working folder
-        arguments = ["--multirun", *_for_hydra(configuration), f"hydra.sweep.dir={folder}", *overrides]
-        return _inside_hydra(arguments, lambda config: run([GridPoint(plain(config), {})], sweep=False))
-    return _inside_hydra([*_for_hydra(configuration), *hydra_overrides], lambda _: run(points, sweep=sweep))
+    return _inside_hydra([*for_hydra(configuration), *hydra_overrides], lambda _: run())
+
+
+def _check_for_hydra(axis: Axis) -> None:
+    """Refuse an override of Hydra's own keys that would have no effect, or would take the sweep out of dpbench's hands."""
+    section = axis.key.removeprefix("hydra")[1:].partition(".")[0]
+    if axis.text[0] in "+~":
+        raise Refused(f"The override {axis.text!r} adds or deletes a key of Hydra's. Write key=value.")
+    if section in IGNORED_SECTIONS and axis.text != "hydra/sweeper=dpbench":
+        raise Refused(f"The override {axis.text!r} is about sweeps of Hydra's own. dpbench runs its sweeps itself: see engine=….")
 
 
 def run_points(points: Sequence[GridPoint], *, sweep: bool, command: Sequence[str], overrides: Sequence[str]) -> int:
@@ -86,32 +82,9 @@ def _counts(cells: Sequence[CellRecord]) -> str:
 
 
 def _ui_command(uri: str, experiment: str) -> str:
-    options = [f"--uri {uri}"] if uri else []
-    options += [f"--experiment {experiment}"] if experiment != "dpbench" else []
-    return " ".join(["python -m dpbench ui", *options])
-
-
-def _split(argv: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the flags by their long names, with their values, and the overrides."""
-    flags: dict[str, str] = {}
-    overrides: list[str] = []
-    rest = iter(argv)
-    for argument in rest:
-        if not argument.startswith("-"):
-            overrides.append(argument)
-            continue
-        name, equals, value = argument.partition("=")
-        flag = SHORT_FLAGS.get(name, name)
-        if flag not in (*SWITCHES, *VALUED_FLAGS):
-            raise Refused(f"There is no flag {name!r}.{near_names(name, [*SHORT_FLAGS, *SWITCHES, *VALUED_FLAGS])}")
-        flags[flag] = value if equals or flag in SWITCHES else next(rest, "")
-        if flag in VALUED_FLAGS and not flags[flag]:
-            raise Refused(f"The flag {flag} needs a value.")
-    return flags, overrides
-
-
-def _for_hydra(flags: dict[str, str]) -> list[str]:
-    return [f"{flag}={value}" if value else flag for flag, value in flags.items()]
+    options = ["--uri", uri] if uri else []
+    options += ["--experiment", experiment] if experiment != "dpbench" else []
+    return shlex.join(["python", "-m", "dpbench", "ui", *options])
 
 
 def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = lambda _: 0) -> int:
@@ -123,17 +96,20 @@ def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = l
     failures: list[Exception] = []
 
     def task(config: DictConfig) -> None:
-        if not failures:
-            try:
-                codes.append(job(config))
-            except (Refused, Unfinished) as error:  # Hydra would print a line of its own before raising it again
-                failures.append(error)
+        try:
+            codes.append(job(config))
+        except Exception as error:  # noqa: BLE001  Hydra would print a line of its own before raising it again
+            failures.append(error)
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises its errors instead of printing them
     arguments_before, sys.argv = sys.argv, ["dpbench", *arguments]  # Hydra reads its arguments from nowhere else
     try:
         with hydra_errors_refused():
             hydra.main(config_path="pkg://dpbench.conf", config_name="config", version_base="1.3")(task)()
+    except BrokenPipeError:  # the reader of what Hydra prints has left
+        raise
+    except OSError as error:  # raised by Hydra itself: what a job raises is in `failures`
+        raise Refused(f"Hydra cannot make its folder {error.filename}: {error.strerror}.") from None
     except SystemExit as end:  # Hydra has printed its help, or refused one of its flags
         return end.code if isinstance(end.code, int) else 0
     finally:

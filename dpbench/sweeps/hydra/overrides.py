@@ -5,6 +5,7 @@ Every override is parsed here, once.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -20,6 +21,8 @@ from dpbench.sweeps.override_text import quoted
 
 FILE_NAME_GROUPS = ("dataset", "tracking", "out")
 """Keys whose values may be names of files: those need no quotes, whatever characters they contain."""
+MAX_VALUES = 100_000
+"""Values of one key: a longer list is a mistake, and would fill the memory."""
 QUOTES_HINT = (
     " Names in a list need quotes if they hold (, ), = or a quote, and the shell needs others around a space: "
     "'key=[\"a (b)\",c d]'."
@@ -61,12 +64,19 @@ def _axis(text: str) -> Axis:
         if override.is_interval_sweep():
             raise Refused(f"The override {text!r} is an interval, which has no values to sweep. Write them with commas.")
         value = override.value()
-        swept = override.is_sweep_override() and not isinstance(value, Glob)  # only the group knows which names match
-        return Axis(key, tuple(map(_plain, override.sweep_iterator())) if swept else (_plain(value),), text)
+        if not override.is_sweep_override() or isinstance(value, Glob):  # only the group knows which names match
+            return Axis(key, (_plain(value),), text)
+        values = tuple(map(_plain, islice(override.sweep_iterator(), MAX_VALUES + 1)))
     except HydraException as error:
         reason = _first_line(error).partition(" expecting")[0]
         hint = QUOTES_HINT if "[" in text or "=" not in text else ""  # the shell cuts an override at a space
         raise Refused(f"The override {text!r} cannot be read: {reason}.{hint}") from None
+    except (ArithmeticError, TypeError, ValueError) as error:  # of a function such as range or sort
+        raise Refused(f"The override {text!r} cannot be read: {_first_line(error).rstrip('.')}.") from None
+    if not 1 <= len(values) <= MAX_VALUES:
+        count = f"more than {MAX_VALUES:,}" if values else "no"
+        raise Refused(f"The override {text!r} gives {count} values. A key needs at least one value, and at most {MAX_VALUES:,}.")
+    return Axis(key, values, text)
 
 
 def _parsed(text: str) -> Override:

@@ -72,22 +72,10 @@ def test_a_refusal_within_a_job_of_hydras_is_one_sentence(empty: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--resolve", "epsilon=1"], "--resolve needs --cfg"),
-        (["--package", "splits", "epsilon=1"], "--package needs --cfg"),
-        (["epsilon=1", "--config-dir"], "The flag --config-dir needs a value."),
-        (["--multirum"], "There is no flag '--multirum'. Did you mean --multirun"),
-    ],
-)
-def test_a_flag_without_its_use_is_refused(empty: Any, arguments: list[str], words: str) -> None:
-    assert empty.run(*arguments).refused(words)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
         (["--hydra-help"], "Show the Hydra config"),
         (["--cfg=job", "-p", "splits", "splits.folds=3"], "folds: 3"),
         (["--cfg", "hydra", "epsilon=1"], "sweeper:"),
+        (["--shell-completion", "install=bash"], "hydra_bash_completion dpbench"),
     ],
 )
 def test_hydra_answers_its_own_flags_and_nothing_runs(
@@ -98,6 +86,30 @@ def test_hydra_answers_its_own_flags_and_nothing_runs(
     assert answer.code == 0
     assert words in answer.out
     assert empty.files == []
+
+
+def test_the_shell_completes_names_and_keys(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMP_LINE", "dpbench -m mechanism=dpb")
+    assert empty.run("-sc", "query=bash").out.split() == ["mechanism=dpba"]
+
+
+def test_hydras_folder_that_cannot_be_made_is_refused_and_an_error_of_the_job_is_not_taken_for_it(
+    empty: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert empty.run("hydra.run.dir=/proc/x/y", *SMALL).refused("Hydra cannot make its folder /proc/x")
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError("of the job")
+
+    monkeypatch.setattr(app, "execute", fails)
+    with pytest.raises(OSError, match="of the job"):
+        empty.run("hydra.job.name=mine", *SMALL)
+
+
+def test_a_printed_command_can_be_pasted_into_a_shell() -> None:
+    assert app._ui_command("sqlite:////a b/x.db", "it's") == (
+        "python -m dpbench ui --uri 'sqlite:////a b/x.db' --experiment 'it'\"'\"'s'"
+    )
 
 
 def test_an_interruption_ends_with_its_exit_code(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
