@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from dpbench.base.environment import check_environment
 from dpbench.base.errors import Refused, Unfinished
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -21,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ε or box characters shows a question mark instead
     try:
+        check_environment()
         arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
         module = "dpbench.sweeps.hydra.app" if _is_for_hydra(arguments) else "dpbench.cli.main"
         code: int = import_module(module).main(arguments)

@@ -39,7 +39,7 @@ for name in ("cell_factory", "extract_factory", "download_servers"):
     spec.loader.exec_module(sys.modules[name])
 
 
-os.environ.setdefault("DPBENCH_USERS_CACHE", os.environ.get("DPBENCH_CACHE", ""))  # workers inherit it
+os.environ.setdefault("DPBENCH_TEST_USERS_CACHE", os.environ.get("DPBENCH_CACHE", ""))  # workers inherit it
 os.environ["DPBENCH_CACHE"] = str(Path(tempfile.gettempdir()) / "dpbench-tests")  # no test depends on what a user has installed
 
 SLOW = (
@@ -169,7 +169,7 @@ def drop_in(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 @pytest.fixture
 def users_cache(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Components may use what the user has in the cache, such as outside packages."""
-    monkeypatch.setenv("DPBENCH_CACHE", os.environ["DPBENCH_USERS_CACHE"])
+    monkeypatch.setenv("DPBENCH_CACHE", os.environ["DPBENCH_TEST_USERS_CACHE"])
 
 
 @pytest.fixture

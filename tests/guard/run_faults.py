@@ -138,7 +138,7 @@ def run(group: Group, baseline: Mapping[str, Mapping[str, Any]]) -> list[Outcome
         for file in (*(FAULTS / f"{name}.py" for name in outcomes), *FAULTS.glob("_*")):
             if file.is_file():
                 shutil.copy(file, plugins)
-        os.environ.update(DPBENCH_PLUGINS_DIR=str(plugins), DPBENCH_GUARD_STATE=folder)
+        os.environ.update(DPBENCH_PLUGINS_DIR=str(plugins), DPBENCH_TEST_GUARD_STATE=folder)
         _forget_plugins()
         try:
             cells, refusal = sweep(group.keys()), ""

@@ -29,7 +29,7 @@ def load() -> ModuleType:
 @pytest.fixture(scope="module")
 def gallery() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DPBENCH_CACHE", os.environ["DPBENCH_USERS_CACHE"])
+        patch.setenv("DPBENCH_CACHE", os.environ["DPBENCH_TEST_USERS_CACHE"])
         yield load()
     del sys.modules["gallery"]
 

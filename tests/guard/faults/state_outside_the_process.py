@@ -14,7 +14,7 @@ from dpbench import Fit, hookimpl
 
 from ._planted import Planted, exact_sums, products
 
-FOLDER = Path(os.environ.get("DPBENCH_GUARD_STATE", tempfile.gettempdir()))
+FOLDER = Path(os.environ.get("DPBENCH_TEST_GUARD_STATE", tempfile.gettempdir()))
 SUMS: list[Any] = []
 
 

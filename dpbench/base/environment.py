@@ -1,0 +1,28 @@
+"""The environment variables of dpbench: an unknown name is a typo that would otherwise have no effect, so it is refused."""
+
+import os
+
+from dpbench.base.errors import Refused, unknown
+
+PREFIX = "DPBENCH_"
+VARIABLES = (
+    *("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "DPBENCH_STRICT_PLUGINS"),
+    *("DPBENCH_CACHE", "DPBENCH_KEY_FILE", "DPBENCH_FRAMES", "DPBENCH_AUDIT_LEVEL"),
+)
+"""The variables that dpbench itself reads."""
+OTHER_ENDS = ("_URL", "_DATA")
+"""How the names of other variables end: those of plugins' servers and of folders with data."""
+TEST_PREFIX = f"{PREFIX}TEST_"
+SWITCHES = ("DPBENCH_STRICT_PLUGINS",)
+"""Variables that are 0 or 1."""
+
+
+def check_environment() -> None:
+    """Refuse variables that begin with DPBENCH_ and that nothing reads, and switches that are neither on nor off."""
+    for name in sorted(os.environ):
+        known = name in VARIABLES or name.endswith(OTHER_ENDS) or name.startswith(TEST_PREFIX)
+        if name.startswith(PREFIX) and not known:
+            raise unknown("environment variable", name, VARIABLES)
+    for name in SWITCHES:
+        if (value := os.environ.get(name, "")) not in ("", "0", "1"):
+            raise Refused(f"The environment variable {name} must be 0 or 1. Got {value!r} instead.")
