@@ -1,6 +1,7 @@
 """Connect to a tracking store of any kind within seconds, create its tables once, and refuse one that cannot be used."""
 
 import os
+import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -67,6 +68,8 @@ def _reason(error: Exception, uri: str) -> str:
         return f"its driver {error.name} is not installed; {_DRIVERS.get(error.name or '', f'pip install {error.name}')}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror} ({Path(error.filename).parent})"
+    if status := re.search(r"too many (\d+) error responses", str(error)):
+        return f"the server answers with the HTTP error {status[1]}"
     if "Max retries exceeded" in str(error) or "Connection refused" in str(error):
         return "no server answers there"
     cause, password = getattr(error, "orig", None) or error, password_of(uri)
@@ -95,6 +98,8 @@ def _open_database(uri: str, create: bool) -> Iterator["MlflowClient"]:
     from mlflow import MlflowClient
 
     backend, path = scheme(uri), sqlite_path(uri)
+    if path and path.is_file() and not path.stat().st_size:
+        raise Refused(f"The tracking store {str(path)!r} is an empty file: delete it, and a sweep creates the store.")
     if path and not path.exists():
         if not create:
             raise Missing(uri, "are no runs")
@@ -125,7 +130,8 @@ def _create_sqlite(path: Path) -> None:
     """
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        raise Refused(f"The tracking store must lie in an existing folder. Got {str(path.parent)!r} instead.")
     with tempfile.TemporaryDirectory(prefix=".dpbench-", dir=path.parent) as folder:
         created = Path(folder, path.name)
         created.touch()  # SQLite itself would ignore the user's umask

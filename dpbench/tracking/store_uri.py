@@ -1,5 +1,6 @@
 """Check the URI of a tracking store, make it absolute, and hide its password when it is printed."""
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ def resolved(uri: str) -> str:
     if scheme(uri) == "sqlite":
         if not url.database or url.database.startswith((":memory:", "file:")):
             raise Refused(f"A SQLite tracking store must be a file, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
-        url = url.set(database=str(Path(url.database).absolute()))
+        url = url.set(database=str(Path(os.path.expanduser(url.database)).absolute()))
     return url.render_as_string(hide_password=False)
 
 

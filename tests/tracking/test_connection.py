@@ -6,6 +6,8 @@ import os
 import shutil
 import socket
 import sqlite3
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -57,11 +59,34 @@ def test_a_database_whose_driver_is_missing_says_what_to_install() -> None:
         pytest.skip("mysqlclient is installed")
 
 
-def test_a_folder_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["file", "nope", "nope/nope"])
+def test_a_store_outside_an_existing_folder_is_refused_and_no_folder_is_made(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Refused, match=r"cannot be used: .*(directory|exists)"):
-        open_store(f"sqlite:///{tmp_path}/file/mlflow.db")
+    with pytest.raises(Refused, match="The tracking store must lie in an existing folder"):
+        open_store(f"sqlite:///{tmp_path}/{folder}/mlflow.db")
     assert files(tmp_path) == ["file"]
+
+
+def test_an_empty_file_is_not_taken_for_a_new_store(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").touch()
+    with pytest.raises(Refused, match="is an empty file"):
+        open_store(f"sqlite:///{tmp_path}/mlflow.db")
+    assert (tmp_path / "mlflow.db").stat().st_size == 0
+
+
+def test_a_server_that_answers_with_errors_is_not_taken_for_none() -> None:
+    class Broken(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(500)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Broken) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(Refused, match="the server answers with the HTTP error 500"):
+            open_store(f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
 
 
 def test_a_file_that_is_not_a_database_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -49,3 +49,8 @@ def test_a_server_is_not_a_file_and_its_login_can_be_left_out() -> None:
 
 def test_the_scheme_has_no_driver() -> None:
     assert scheme("postgresql+psycopg2://host/x") == "postgresql"
+
+
+def test_a_tilde_stands_for_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert resolved("sqlite:///~/x.db") == f"sqlite:///{tmp_path}/x.db"
