@@ -53,6 +53,7 @@ def _outcome(subject: AuditSubject) -> Audit:
 
 def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
     """Yield each mechanism on each geometry, with a title. Refuse if none is supported, else print what is not."""
+    from dpbench.sweeps.feasibility import check_memory
     from dpbench.sweeps.hydra.composition import grid_points
 
     keys = _checked_keys(overrides)
@@ -64,6 +65,7 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
         audit_settings = AuditSettings(**point.config["audit"], seed=settings.seed)
         if audit_settings.level == "none":
             raise Refused("audit.level=none audits nothing. It must be one of replay, component, release, all.")
+        check_memory(dataset, Splits())
         try:
             rows = DatasetRows(dataset, model, Splits(), settings.seed)
             geometries = [rows.scaled(0).rows.geometry] if "dataset" in keys else example_geometries(model)

@@ -32,7 +32,8 @@ class Dataset(Component):
         ``variants()``: the options of each table that it offers, for listings; ``subsets()``: subsets of the attributes, by
         number; ``options_for(attributes)``: options that give the table attributes which it lacks by default;
         ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether every repeat draws its
-        own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to download the data.
+        own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to download the data;
+        ``shape()``: the numbers of rows and features, if the options decide them, so that a table too large is refused unloaded.
 
     Every dataset has the options below. Bounds are public: they are declared here or by the user. If a user asks for bounds
     that are read from the rows, the table carries a leak.
@@ -142,6 +143,10 @@ class Dataset(Component):
         text is, so that nobody can confirm a guess about a row.
         """
         return ""
+
+    def shape(self) -> tuple[int, int] | None:
+        """Return the numbers of rows and features that ``load`` will draw, or None if only loading can tell."""
+        return None
 
     def fetch(self, say: Callable[[str], None]) -> None:
         """Download the data, for ``python -m dpbench data fetch``: a dataset must not use the network at any other time."""

@@ -87,6 +87,10 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
         notes += preset_options.notes_on({**preset_options.undo_settings(by_group, typed), **refused}, typed)
     for axis in axes.values():
         _check_axis(axis, sections)
+    models = [registry().get("model", name) for name in sections.components("model")]
+    if "dataset.threshold" in typed and not any(model.target == "binary" for model in models):
+        names = " and ".join(sections.components("model"))
+        raise Refused(f"The option dataset.threshold is for binary models, such as model=logistic. It has no effect on {names}.")
     notes += preset_options.add_attribute_options(sections.by_group, {key: axis.values for key, axis in axes.items()})
     order = [Axis(key, tuple(chosen[key])) if key in chosen else axis for key, axis in axes.items()]
     return [replace(point, notes=tuple(notes)) for point in _points(sections, order, refused)]

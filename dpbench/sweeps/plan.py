@@ -20,6 +20,7 @@ from dpbench.data.geometry import Geometry
 from dpbench.files.digest_key import key_id
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
+from dpbench.sweeps.feasibility import SECONDS_PER_RUN, check_memory
 from dpbench.sweeps.grid import GridPoint
 from dpbench.sweeps.resolution import ResolvedPoint, resolve
 
@@ -37,7 +38,6 @@ SECONDS_PER_ROW_AND_FIT = 4.5e-7
 SECONDS_PER_ROW_AND_SCORE = 2.5e-8
 """To score a cell of such a model, per row and run."""
 SECONDS_PER_CELL = 0.003
-SECONDS_PER_RUN = 3e-5
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,7 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
     for point in points:
         resolved = resolve(point, swept)
         shared = resolved.cell.shared
+        check_memory(resolved.components["dataset"], resolved.cell.splits)
         if shared not in tables:
             try:
                 tables[shared] = _table_facts(resolved.cell, resolved.components["model"])

@@ -52,6 +52,9 @@ class GaussianTable(Dataset):
         columns = tuple(Column(f"x{index + 1}", -float(limit), float(limit)) for index, limit in enumerate(limits))
         return Table(columns, Column("y", -max_abs_target, max_abs_target), features, response, radius, threshold=0, leaks=leaks)
 
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.d
+
     def redrawn(self) -> bool:
         return self.redraw
 

@@ -82,6 +82,9 @@ class SimulatedTable(Dataset):
     def for_target(self, target: TargetKind) -> Self:
         return self if self.target else replace(self, target=target)
 
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.d
+
     def redrawn(self) -> bool:
         return self.redraw
 

@@ -261,3 +261,10 @@ def test_a_files_name_needs_no_quotes(value: str) -> None:
     assert value in (point.config["dataset"]["path"], point.config["dataset"]["delimiter"])
     with pytest.raises(Refused, match="cannot be read"):
         grid_points(["epsilon='0.8"])
+
+
+def test_a_threshold_without_a_binary_model_is_refused() -> None:
+    """It would have no effect; in a sweep one binary model is enough."""
+    with pytest.raises(Refused, match=r"dataset\.threshold is for binary models.*no effect on linear and ridge"):
+        grid_points(["dataset=wine", "dataset.threshold=5", "model=linear,ridge"])
+    assert len(grid_points(["dataset=wine", "dataset.threshold=5", "model=linear,logistic"])) == 2
