@@ -22,6 +22,7 @@ from dpbench.audit.neighbours import (
     random_rows,
     search,
 )
+from dpbench.audit.same_state import same_state
 from dpbench.audit.transcript import Transcript, fit_again, transcript_of
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.pristine_process import TaskFailed, run_pristine
@@ -173,6 +174,7 @@ def _check_result(transcript: Transcript, fit: Fit, seconds: float) -> None:
         *((value, again.notes.get(name)) for name, value in fit.notes.items()),
     )
     same = fit.health.keys() == again.health.keys() and fit.notes.keys() == again.notes.keys()
+    same = same and same_state(fit.uncertainty, again.uncertainty)
     if not (same and all(_equal(first, second) for first, second in pairs)):
         raise Violation("The result does not follow from the noisy answers: without the rows, the same answers give another one.")
     runs = range(min(len(fit.weights), RUNS_ALONE))

@@ -13,6 +13,7 @@ import numpy as np
 from dpbench.accounting.costs import Nothing
 from dpbench.audit.deterministic_checks import check_fits, check_noise, check_sums
 from dpbench.audit.neighbours import PERSON_CHANGES, Change, Pairs, fixed_and_random_pairs, join, worst_pairs
+from dpbench.audit.same_state import same_state
 from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.audit.tables import common_tables, worst_tables
 from dpbench.contracts.fit import Fit
@@ -148,6 +149,7 @@ def _compare(fit: Fit, again: Fit) -> None:
         "statuses": np.array_equal(fit.status, again.status),
         "health": _equal(fit.health, again.health),
         "notes": _equal(fit.notes, again.notes),
+        "intervals": same_state(fit.uncertainty, again.uncertainty),
     }
     for what, equal in same.items():
         if not equal:

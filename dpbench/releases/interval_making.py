@@ -15,8 +15,8 @@ from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 CENTRE_TOLERANCE = 1e-3
 """Estimates within this many standard errors of the weights are the weights."""
 NOT_CENTRED = (
-    "The released weights come from another floor of the eigenvalues, or from a penalty, so the intervals are not centred on "
-    "them: each belongs to an estimate of its own."
+    "The released weights come from another floor of the eigenvalues, from a penalty or from the last step of a descent, so the "
+    "intervals are not centred on them: each belongs to an estimate of its own."
 )
 NOT_FINITE = "the noise is so large that they are not finite"
 PERSONS = "rows of one person resemble each other, and how many there are is private"

@@ -97,13 +97,14 @@ def test_a_histogram_needs_the_noise_of_two_counts(make) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda fit: Fit.good(fit.weights + 1e-12),
-        lambda fit: Fit(fit.weights, np.where(np.arange(RUNS) == 1, "diverged", fit.status), fit.health, fit.notes),
-        lambda fit: Fit(fit.weights, fit.status, {**fit.health, "large": np.ones(RUNS, dtype=bool)}, fit.notes),
-        lambda fit: Fit(fit.weights, fit.status, fit.health, {**fit.notes, "mean": 0.25}),
-        lambda fit: Fit(fit.weights, fit.status, fit.health, {**fit.notes, "bins": 7.0}),
+        lambda fit: replace(fit, weights=fit.weights + 1e-12),
+        lambda fit: replace(fit, status=np.where(np.arange(RUNS) == 1, "diverged", fit.status)),
+        lambda fit: replace(fit, health={**fit.health, "large": np.ones(RUNS, dtype=bool)}),
+        lambda fit: replace(fit, notes={**fit.notes, "mean": 0.25}),
+        lambda fit: replace(fit, notes={**fit.notes, "bins": 7.0}),
+        lambda fit: fit.knowing("another reason"),
     ],
-    ids=["weights", "status", "health", "a new note", "a note"],
+    ids=["weights", "status", "health", "a new note", "a note", "intervals"],
 )
 def test_a_result_that_does_not_follow_from_the_answers_is_found(make, change) -> None:
     dpme = made(make, "dpme")

@@ -18,6 +18,7 @@ from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.samples import WholeSample
+from dpbench.inference.known_covariance import KnownCovariance
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import laplace
 from dpbench.privacy.queries.query import RowQuery
@@ -136,7 +137,7 @@ def test_the_time_of_an_audit_grows_with_the_steps_and_not_with_their_square(mak
 
 
 class Confiding(Mechanism):
-    """Its weights do not depend on the rows; its status or a note does."""
+    """Its weights do not depend on the rows; its status, a note or an interval does."""
 
     name = "confiding"
 
@@ -153,11 +154,13 @@ class Confiding(Mechanism):
             return replace(fit, status=np.where(large, "ok", "repaired"))
         if self.where == "health":
             return replace(fit, health={"large": large})
+        if self.where == "intervals":
+            return fit.knowing(KnownCovariance(large[:, None, None] * np.eye(curator.geometry.dimension)))
         return replace(fit, notes={"large": float(large.sum())})
 
 
-@pytest.mark.parametrize("where", ["status", "health", "notes"])
-def test_a_status_an_event_or_a_note_that_depends_on_the_rows_is_caught(where, make, faults) -> None:
+@pytest.mark.parametrize("where", ["status", "health", "notes", "intervals"])
+def test_a_status_an_event_a_note_or_an_interval_that_depends_on_the_rows_is_caught(where, make, faults) -> None:
     model = make("model", "linear")
     budget, geometry = Budget(1.0, 1e-6, "pure"), example_geometry(model, 1)
     outcome = audit(AuditSubject(Confiding(where, faults.opened), model, budget, geometry, AuditSettings(level="replay")))
