@@ -13,6 +13,7 @@ from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import NO_AUDIT, Cell, Settings, digest
+from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
@@ -91,8 +92,8 @@ def audited(
     return replace(result, seconds=time.process_time() - start)
 
 
-def failure_on_made_up_rows(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> str:
-    """Return why n made-up rows cannot be fitted, as a sentence; an empty text if a fit gives finite weights.
+def fit_made_up_rows(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> Fit | str:
+    """Return a fit of n made-up rows that has finite weights, or why there is none, as the end of a sentence.
 
     A private test that fails on them is no reason: it may pass on other rows.
     """
@@ -108,7 +109,7 @@ def failure_on_made_up_rows(settings: Settings, mechanism: Mechanism, model: Mod
             return f"a fit on {count:,} made-up rows of this geometry ends with {type(error).__name__}."
     if fit.health["not_finite"].all():
         return f"none of its fits on {count:,} made-up rows of this geometry has finite weights."
-    return ""
+    return fit
 
 
 def vouched(standing: Standing, result: AuditResult | None, n: int) -> Standing:

@@ -12,7 +12,7 @@ from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.base.version import __version__
-from dpbench.cells.audit_unit import audited, failure_on_made_up_rows
+from dpbench.cells.audit_unit import audited, fit_made_up_rows
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
@@ -30,7 +30,7 @@ from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import build, registry
-from dpbench.releases.interval_making import make_section, sentence_of_statement
+from dpbench.releases.interval_making import check_method, make_section, sentence_of_statement
 from dpbench.releases.release_file import Release
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 
@@ -54,7 +54,7 @@ def release(config: Mapping[str, Any]) -> Release:
         raise Refused(reason)
     if len(set(rows.geometry.names)) < len(rows.geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
-    vouched_by = _replayed(settings, mechanism, model, rows)
+    vouched_by = _replayed(settings, mechanism, model, rows, inference)
     fit, ledger = _fitted(settings, mechanism, model, table, rows)
     section = make_section(fit, inference, rows.geometry, rows.public_n)
     total = ledger.total
@@ -98,7 +98,7 @@ def _table(dataset: Dataset, seed: int) -> Table:
         raise Refused(f"The dataset {dataset.name} cannot be loaded: {type(error).__name__}.") from None
 
 
-def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows) -> dict[str, Any]:
+def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows, inference: InferenceSettings) -> dict[str, Any]:
     """Replay the mechanism on made-up rows of the table's geometry; return what vouches for its proofs, or refuse it."""
     with one_thread():
         result = audited(mechanism, model, settings, rows.geometry, rows.public_n, AuditSettings("replay"))
@@ -106,8 +106,10 @@ def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows
         raise Refused(f"{mechanism.name} cannot be released, because it was not replayed: {result.reason}")
     if not result.passed:
         raise Refused(f"{mechanism.name} cannot be released, because a replay refuted its claim: {result.sentence}")
-    if failure := failure_on_made_up_rows(settings, mechanism, model, rows.geometry, rows.public_n):
-        raise Refused(f"{mechanism.name} cannot be released: {failure} No row of the table was used, and no ε is spent.")
+    rehearsal = fit_made_up_rows(settings, mechanism, model, rows.geometry, rows.public_n)
+    if isinstance(rehearsal, str):
+        raise Refused(f"{mechanism.name} cannot be released: {rehearsal} No row of the table was used, and no ε is spent.")
+    check_method(rehearsal, inference)
     code = fit_digest([type(mechanism), type(model)])
     versions = {"dpbench": __version__, "numpy": version("numpy"), "code": code}
     return {"audit": "replay", "passed": True, "n": result.n, **versions}

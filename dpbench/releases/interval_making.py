@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpbench.base.errors import Refused
 from dpbench.cells.intervals import made_intervals
 from dpbench.contracts.fit import Fit
-from dpbench.contracts.uncertainty import Intervals
+from dpbench.contracts.uncertainty import Intervals, Uncertainty
 from dpbench.data.geometry import Geometry
 from dpbench.inference.settings import InferenceSettings
 from dpbench.inference.wording import UNCERTAINTY, absent, described, floor_sentence
@@ -39,6 +40,16 @@ def make_section(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: i
     reason = made.removeprefix(absent("").rstrip("."))
     section = _section(fit, instead, narrower, geometry, n)
     return replace(section, sentence=f"The coefficients of the population have no intervals: {reason} {section.sentence}")
+
+
+def check_method(fit: Fit, settings: InferenceSettings) -> None:
+    """Refuse a method that the mechanism does not have, judged by a fit of made-up rows: before ε is spent."""
+    if settings.method in ("auto", "none"):
+        return
+    methods = fit.uncertainty.methods if isinstance(fit.uncertainty, Uncertainty) else ()
+    if settings.method not in methods:
+        allowed = " or ".join(("auto", "none", *methods))
+        raise Refused(f"The key inference.method must be {allowed} for this mechanism. Got {settings.method!r} instead.")
 
 
 def sentence_of_statement(section: ReleasedIntervals | NoIntervals) -> str:

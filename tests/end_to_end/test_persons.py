@@ -12,7 +12,9 @@ import pandas
 import pytest
 
 import dpbench
+from dpbench.base.errors import Refused
 from dpbench.releases import fit_release
+from dpbench.releases.released_intervals import ReleasedIntervals
 from dpbench.sweeps.hydra.composition import grid_points
 
 BOUNDS = {"hours": [0, 60], "age": [15, 75], "pay": [0, 100]}
@@ -125,4 +127,9 @@ def test_a_release_promises_privacy_to_persons(tmp_path: Path) -> None:
     assert privacy["ledger"]["neighbours"] == "replace_one_person"
     assert "400 persons, of whom each has at most 3 rows that count" in release.statement
     assert "for one person with all rows" in release.statement
-    assert str(len(visits(400))) not in json.dumps({**release.privacy, "statement": release.statement})
+    assert isinstance(release.inference, ReleasedIntervals)
+    assert release.inference.covers == "table", "rows of one person resemble each other"
+    with pytest.raises(Refused, match="a future row comes from the population"):
+        release.predict({"hours": [40], "age": [30]}, interval=0.95)
+    facts = {**release.privacy, "statement": release.statement, "inference": release.inference.sentence}
+    assert str(len(visits(400))) not in json.dumps(facts)

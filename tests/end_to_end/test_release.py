@@ -20,6 +20,7 @@ from dpbench.__main__ import main
 from dpbench.base.errors import Refused
 from dpbench.privacy import secure_noise as secure
 from dpbench.registry.lookup import registry
+from dpbench.releases.released_intervals import ReleasedIntervals
 from dpbench.sweeps.hydra.config_groups import register
 
 pytestmark = pytest.mark.skipif(
@@ -180,6 +181,27 @@ def test_a_frame_a_dict_and_single_rows_are_predicted_alike(home: Home) -> None:
         released.predict(frame.assign(alcohol=math.nan))
 
 
+@pytest.mark.parametrize("mechanism", ["ssp", "fm"])
+def test_predictions_of_wines_have_intervals(home: Home, mechanism: str) -> None:
+    assert home.run(f"mechanism={mechanism}", "dataset=wine", "epsilon=3", "out=m.json", "inference.method=bootstrap")[0] == 0
+    released = dpbench.load_release("m.json")
+    middle = {column.name: [(column.low + column.high) / 2] * 2 for column in released.columns}
+    prediction, low, high = released.predict(middle, interval=0.9).T
+    np.testing.assert_array_equal(prediction, released.predict(middle))
+    assert (released.target.low <= low).all()
+    assert (low < high).all()
+    assert (high <= released.target.high).all()
+    assert isinstance(released.inference, ReleasedIntervals)
+    assert released.inference.method == "bootstrap"
+
+
+def test_a_mechanism_without_intervals_says_why(home: Home) -> None:
+    code, out, _ = home.run("mechanism=best", *SMALL, "out=m.json")
+    assert code == 0
+    assert "No intervals: " in out
+    assert set(json.loads((home.folder / "m.json").read_text())["inference"]) == {"reason"}
+
+
 @pytest.mark.parametrize("model", ["linear", "ridge"])
 @pytest.mark.parametrize("scaling", ["box", "ball"])
 def test_with_next_to_no_noise_predictions_are_the_fitted_ones(people: Home, model: str, scaling: str) -> None:
@@ -296,6 +318,10 @@ def test_a_matched_budget_is_accounted_as_asked(home: Home) -> None:
         (("mechanism=fm", "dataset=gaussian", "epsilon=0", "out=m.json"), "The 'epsilon' option"),
         (("mechanism=fm", *SMALL, "dataset.sample_rate=0.5", "out=m.json"), "fitted on all rows"),
         (("mechanism=fm", *SMALL, "dataset.resample=true", "out=m.json"), "dataset.resample must be false. Got true instead"),
+        (
+            ("mechanism=ssp", *SMALL, "inference.method=iterates", "out=m.json"),
+            "must be auto or none or delta or",
+        ),
         (("mechanism=fm", *SMALL, "splits.repeats=2", "out=m.json"), "There is no key of release named 'splits.repeats'"),
         (("mechanism=fm", *SMALL, "out=m.json", "overwrite=5"), "must be true or false"),
         (("mechanism=fn", *SMALL, "out=m.json"), "There is no mechanism named 'fn'"),

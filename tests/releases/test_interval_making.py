@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.uncertainty import IntervalRequest, Intervals, Uncertainty
 from dpbench.data.geometry import Geometry
 from dpbench.inference.known_covariance import KnownCovariance
 from dpbench.inference.settings import InferenceSettings
-from dpbench.releases.interval_making import NOT_CENTRED, make_section, sentence_of_statement
+from dpbench.releases.interval_making import NOT_CENTRED, check_method, make_section, sentence_of_statement
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 
 GEOMETRY = Geometry(("a",), (), True, "box", "real")
@@ -95,3 +96,12 @@ def test_without_intervals_a_section_has_the_reason_and_no_number(uncertainty: A
     assert words in made.reason
     assert "secret" not in made.reason
     assert sentence_of_statement(made) == made.reason
+
+
+@pytest.mark.parametrize("uncertainty", [KnownCovariance(COVARIANCE), "a reason"])
+def test_a_method_that_the_mechanism_lacks_is_refused(uncertainty: Any) -> None:
+    fit = Fit.good(np.array([[0.5, -1.0]])).knowing(uncertainty)
+    for fine in ("auto", "none", *getattr(uncertainty, "methods", ())):
+        check_method(fit, InferenceSettings(method=fine))
+    with pytest.raises(Refused, match=r"inference\.method must be auto or none.* Got 'bootstrap'"):
+        check_method(fit, InferenceSettings(method="bootstrap"))
