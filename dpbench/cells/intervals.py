@@ -1,6 +1,6 @@
 """Make the intervals of a cell's fit and compare them with the truth, where it is known, and with the non-private ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,10 +10,9 @@ from dpbench.contracts.uncertainty import IntervalRequest, Intervals, Uncertaint
 from dpbench.inference.metrics import measured, non_private
 from dpbench.inference.settings import InferenceSettings
 from dpbench.inference.wording import TRUTHS, absent, described
+from dpbench.records.names import INTERCEPT, INTERVAL_FLOORED
 
 Array = np.ndarray
-
-FLOORED = "interval_floored"
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ class CellIntervals:
     """The intervals of a cell on one block of runs, next to what they are compared with."""
 
     sentence: str
+    method: str = ""
+    """How they were made; empty if there are none."""
     metrics: dict[str, Array] = field(default_factory=dict)
     health: dict[str, Array] = field(default_factory=dict)
     columns: dict[str, Array] = field(default_factory=dict)
@@ -54,8 +55,8 @@ def intervals_of(
     reference = non_private(truth.exact, truth.standard_errors, truth.n, settings.level)
     columns = {"low": made.low, "high": made.high, "reference_low": reference[0], "reference_high": reference[1], "truth": aim}
     sentence = f"{described(made, settings.covers, settings.level)} {TRUTHS[how]}"
-    health = {} if made.floored is None else {FLOORED: made.floored}
-    return CellIntervals(sentence, measured(made, reference, aim, truth.intercept), health, columns)
+    health = {} if made.floored is None else {INTERVAL_FLOORED.partition("/")[2]: made.floored}
+    return CellIntervals(sentence, made.method, measured(made, reference, aim, truth.intercept), health, columns)
 
 
 def _aim(settings: InferenceSettings, truth: Truth) -> tuple[Array, str]:
@@ -109,3 +110,8 @@ def _coverage(columns: dict[str, Array], whose: str) -> Array:
     """Return how often the intervals of each coefficient hold its truth; NaN where that is not known."""
     low, high, truth = columns[f"{whose}low"], columns[f"{whose}high"], columns["truth"]
     return np.asarray(np.where(np.isnan(truth), np.nan, (low <= truth) & (truth <= high)).mean(axis=0))
+
+
+def smallest_coverage(table: Mapping[str, Mapping[str, float]]) -> float | None:
+    """Return the coverage of the slope that is covered least often; None where no truth is known."""
+    return min((row["coverage"] for name, row in table.items() if name != INTERCEPT and "coverage" in row), default=None)

@@ -9,14 +9,27 @@ import numpy as np
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import vouched
 from dpbench.cells.cell import Cell
-from dpbench.cells.intervals import FLOORED, summarised
+from dpbench.cells.intervals import CellIntervals, smallest_coverage, summarised
 from dpbench.cells.work_unit import BlockResult
 from dpbench.contracts.attack import advantage_cap
+from dpbench.contracts.uncertainty import Covers
 from dpbench.inference.wording import floor_sentence
 from dpbench.privacy.ledger import merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
-from dpbench.records.names import ATTACK_CAP, CELL_SECONDS, EPSILON_ACCOUNTED, EPSILON_AUDITED, INTERVALS, NONZERO, PENALTY
+from dpbench.records.names import (
+    ATTACK_CAP,
+    CELL_SECONDS,
+    EPSILON_ACCOUNTED,
+    EPSILON_AUDITED,
+    INTERVAL_COVERS,
+    INTERVAL_FLOORED,
+    INTERVAL_METHOD,
+    INTERVALS,
+    NONZERO,
+    PENALTY,
+    SMALLEST_COVERAGE,
+)
 
 SUFFIXES = ("median", "mean", "std", "p20", "p80", "ci_low", "ci_high")
 SUMMARISED = ("utility/", "reference/", "attack/", "inference/")
@@ -42,6 +55,9 @@ def record_of(
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
     total = ledger.total
+    made = [part.intervals for part in parts if part.intervals is not None]
+    public = not provenance.digest_key or cell.settings.exact_weights
+    intervals = summarised([part.columns for part in made], parts[0].coefficients, public)
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
         "privacy/epsilon_budget": ledger.budget.epsilon,
@@ -49,6 +65,7 @@ def record_of(
         "privacy/delta": total.delta,
         EPSILON_AUDITED: None if audit is None or not total.private else audit.epsilon,
         ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if any(name.startswith("attack/") for name in runs) else None,
+        SMALLEST_COVERAGE: smallest_coverage(intervals),
         **_health(runs, parts),
         **_model_numbers(runs),
         "time/fit_seconds": next((part.fit_seconds for part in parts if part.fit_seconds is not None), None),
@@ -62,11 +79,8 @@ def record_of(
     if violation := next((part.violation for part in parts if part.violation), ""):
         standing = replace(standing, audit_passed=False, why=violation, replayed_n=0)
     weights = dict(zip((f"weight/{name}" for name in parts[0].coefficients), runs.pop("weights").T, strict=True))
-    if provenance.digest_key and standing.guarantee in UNPROTECTED and not cell.settings.exact_weights:
-        weights = {}
-    made = [part.intervals for part in parts if part.intervals is not None]
-    public = not provenance.digest_key or cell.settings.exact_weights
-    intervals = summarised([part.columns for part in made], parts[0].coefficients, public)
+    if not public and standing.guarantee in UNPROTECTED:
+        weights, intervals = {}, {}
     curves = {name: _curve(np.concatenate([part.curves[name] for part in parts])) for name in parts[0].curves}
     tried = audit is not None and audit.passed is not None and total.private
     verdict = {"audit": {"passed": audit.passed, "violations": list(audit.violations)}} if audit is not None and tried else {}
@@ -75,7 +89,7 @@ def record_of(
     )
     tags = {
         **cell_tags(provenance, standing),
-        **_interval_tag([part.sentence for part in made], metrics.get(f"health/{FLOORED}")),
+        **_interval_tags(made, cell.inference.covers, metrics.get(INTERVAL_FLOORED)),
     }
     known = {name: value for name, value in metrics.items() if value is not None}
     history = {name: by_repeat} if all(map(math.isfinite, by_repeat)) else {}
@@ -143,9 +157,14 @@ def _model_numbers(runs: Mapping[str, np.ndarray]) -> dict[str, float]:
     return numbers
 
 
-def _interval_tag(sentences: Sequence[str], floored: float | None) -> dict[str, str]:
-    """Return what the cell's intervals cover, or why there are none."""
-    return {INTERVALS: " ".join([sentences[0], *([floor_sentence(floored)] if floored else [])])} if sentences else {}
+def _interval_tags(parts: Sequence[CellIntervals], covers: Covers, floored: float | None) -> dict[str, str]:
+    """Return what the cell's intervals cover and how they were made, or why there are none."""
+    if not parts:
+        return {}
+    tags = {INTERVALS: " ".join([parts[0].sentence, *([floor_sentence(floored)] if floored else [])])}
+    if method := parts[0].method:
+        tags |= {INTERVAL_METHOD: method, INTERVAL_COVERS: covers}
+    return tags
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:

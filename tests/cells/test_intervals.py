@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.cells.intervals import CellIntervals, Truth, intervals_of, made_intervals, summarised
+from dpbench.cells.intervals import CellIntervals, Truth, intervals_of, made_intervals, smallest_coverage, summarised
 from dpbench.contracts.fit import Fit
 from dpbench.inference.known_covariance import KnownCovariance
 from dpbench.inference.settings import InferenceSettings
@@ -61,6 +61,12 @@ def test_the_record_has_the_first_run_and_coverage_over_all_runs() -> None:
     assert table["intercept"]["coverage"] == 1.0
     assert table["x"]["low"] == parts[0]["low"][0, 1]
     assert table["x"]["truth"] == 1.0
+    assert smallest_coverage(table) == 0.5
+
+
+def test_the_smallest_coverage_is_that_of_a_slope_and_absent_without_a_truth() -> None:
+    assert smallest_coverage({"intercept": {"coverage": 0.1}, "x": {"coverage": 0.9}, "z": {"coverage": 0.8}}) == 0.8
+    assert smallest_coverage({"intercept": {"coverage": 0.1}, "x": {"low": 0.0}}) is None
 
 
 def test_what_no_noise_protects_is_left_out_of_the_record_of_a_private_table() -> None:

@@ -13,6 +13,7 @@ import pytest
 from dpbench.accounting.costs import LedgerEntry, Nothing, Pure
 from dpbench.audit.result import AuditResult
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
+from dpbench.cells.intervals import CellIntervals
 from dpbench.cells.summaries import SUFFIXES, record_of, summaries
 from dpbench.cells.work_unit import BlockResult
 from dpbench.data.splits import Splits
@@ -243,6 +244,38 @@ def test_exact_weights_of_a_private_table_are_recorded_only_on_request(cell: Cel
     assert weights(cell, paid, "1a2b", AuditResult(False, 8, ("It moved.",))) == [], "they may be exact"
     assert asked.key != cell.key
     assert "exact_weights" not in cell.config, "cells that were recorded before keep their keys"
+
+
+def interval_blocks(part: Callable[..., BlockResult], key: str, **more: Any) -> list[BlockResult]:
+    """Two repeats of two runs each: the truth 0 lies in the intervals of `a` in three of the four runs."""
+    blocks = []
+    for repeat, lows in enumerate(([-1.0, -1.0], [-1.0, 0.5])):
+        low = np.column_stack([np.full(2, -1.0), lows])
+        columns = {"low": low, "high": np.ones((2, 2)), "truth": np.zeros((2, 2))}
+        made = CellIntervals("They cover something.", "delta", columns=columns)
+        blocks.append(part(key, repeat, [1, 2], intervals=made, **more))
+    return blocks
+
+
+def test_how_intervals_were_made_and_the_smallest_coverage_of_a_slope_are_recorded(cell: Cell, part: Any) -> None:
+    floored = {"interval_floored": np.array([True, False])}
+    found = record(cell, *interval_blocks(part, cell.key, health=floored))
+    assert found.metrics["inference/smallest_coverage"] == 0.75
+    assert found.metrics["health/interval_floored"] == 0.5
+    tags = {key: found.tags[f"dpbench.interval{key}"] for key in ("_method", "_covers")}
+    assert tags == {"_method": "delta", "_covers": "population"}
+    assert found.tags["dpbench.intervals"].startswith("They cover something. The floor")
+    none = [part(cell.key, repeat, [1, 2], intervals=CellIntervals("No intervals: why.")) for repeat in (0, 1)]
+    assert "dpbench.interval_method" not in record(cell, *none).tags
+
+
+def test_exact_intervals_of_a_private_table_are_not_recorded(cell: Cell, part: Callable[..., BlockResult]) -> None:
+    bare = ledger(LedgerEntry("exact fit", Nothing(), False, "not private"))
+    for key, kind, recorded in (("", bare, True), ("1a2b", bare, False), ("1a2b", ledger(PAID), True)):
+        provenance = Provenance(False, 0, "plugins 1", "2", "cpu", digest_key=key)
+        blocks = interval_blocks(part, cell.key, ledger=kind)
+        detail = record_of(cell, blocks, {"mechanism": "fm"}, provenance, "rmse").detail
+        assert bool(detail.intervals) is recorded
 
 
 def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: Callable[..., BlockResult]) -> None:
