@@ -252,6 +252,7 @@ def interval_blocks(part: Callable[..., BlockResult], key: str, **more: Any) -> 
     for repeat, lows in enumerate(([-1.0, -1.0], [-1.0, 0.5])):
         low = np.column_stack([np.full(2, -1.0), lows])
         columns = {"low": low, "high": np.ones((2, 2)), "truth": np.zeros((2, 2))}
+        columns |= {"reference_low": low, "reference_high": np.ones((2, 2))}
         made = CellIntervals("They cover something.", "delta", columns=columns)
         blocks.append(part(key, repeat, [1, 2], intervals=made, **more))
     return blocks

@@ -1,25 +1,24 @@
 """Which figures a sweep gets, with their captions: the paper's own, and those that any sweep can have."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import style
-from dpbench.report.figures.axes import character_width, inches
 from dpbench.report.figures.distributions import MAX_VALUES, draw_boxes, draw_roc
+from dpbench.report.figures.forest import draw_forest, forest_of
 from dpbench.report.figures.lines import band_text, draw_lines, foot
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
 from dpbench.report.figures.penalties import penalty_sentence
-from dpbench.report.figures.sheet import FORMATS, WIDE, PageFormat, Sheet, annotate
+from dpbench.report.figures.ranking import draw_ranks
+from dpbench.report.figures.sheet import FORMATS, WIDE, PageFormat
 from dpbench.report.formatting import group_by, listed
-from dpbench.report.labels import REFERENCES, label_of, problem_title, shortened
+from dpbench.report.labels import REFERENCES, label_of, problem_title
 from dpbench.report.statistics.ranks import ranks
 
 HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
@@ -263,32 +262,27 @@ def rank_figure(data: FigureData) -> CaptionedFigure | None:
     ranking = ranks(data.fits) if len(data.styles) > 1 else None
     if ranking is None or len(ranking.datasets) < 2:
         return None
-    names, count = shortened(ranking.names), len(ranking.names)
-    size = (max(4.0, character_width() * max(map(len, names.values())) + 2.0), 0.28 * count + 0.5)
-    sheet = Sheet.of(data.page, [1], alone=size, among=size)
-    (axes,) = sheet.axes
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-    for index, (name, rank) in enumerate(zip(ranking.names, ranking.mean_ranks, strict=True)):
-        look = data.styles[name]
-        axes.plot([1, rank], [index, index], color="#CCCCCC", linewidth=1)
-        axes.plot([rank], [index], markersize=6, linestyle="", **look.marks(hollow=False))
-        offset, side = ((7, 0), "left") if rank <= (1 + count) / 2 else ((-7, 0), "right")
-        # a name starts at its mark, at most half the axes away from the end that it runs towards
-        lines = textwrap.wrap(names[name], int(inches(axes)[0] / 2 / character_width())) if data.page.width else [names[name]]
-        annotate(axes, "\n".join(lines), (rank, index), offset, ha=side, va="center", fontsize="medium", bbox=box)
-    best, critical = ranking.mean_ranks[0], ranking.critical
-    handles, text = [], "no critical difference: too few datasets for one"
-    if critical is not None:
-        axes.plot((best, best + critical), [-0.8, -0.8], color="black", linewidth=3, solid_capstyle="butt")
-        handles = [Line2D([], [], color="black", linewidth=3, label="critical difference (Nemenyi, 5 %)")]
-        text = f"mean ranks further apart than {critical:.2f} differ (Nemenyi, 5 %)"
-    axes.set(ylim=(count - 0.4, -1.2), yticks=[], xticks=range(1, count + 1), xlabel="mean rank (1: lowest error)")
-    axes.set_xlim(0.9, max(count + 0.1, best + (critical or 0) + 0.1))
+    critical = ranking.critical
+    text = (
+        "no critical difference: too few datasets for one"
+        if critical is None
+        else f"mean ranks further apart than {critical:.2f} differ (Nemenyi, 5 %)"
+    )
     cells, title = [cell for cell in data.fits if cell.ranked], "Mean ranks over the datasets"
-    figure = sheet.finish(handles, title, foot(cells, f"{text[0].upper()}{text[1:]}."))
+    figure = draw_ranks(data, ranking, title, foot(cells, f"{text[0].upper()}{text[1:]}."))
     datasets = listed(ranking.datasets, most=6)
     caption = f"The mean ranks of the private and proven mechanisms over {datasets} by their median error; {text}."
     return _captioned(data, "ranks", title, caption, cells, figure)
 
 
-GENERAL_FIGURES = (error_figure, box_figure, accounted_figure, attack_figure, time_figure, health_figure, rank_figure)
+def forest_figure(data: FigureData) -> CaptionedFigure | None:
+    """Draw the intervals of the coefficients next to the non-private ones."""
+    if (forest := forest_of(data)) is None:
+        return None
+    return _captioned(forest.data, "intervals", forest.title, forest.text, forest.cells, draw_forest(forest))
+
+
+GENERAL_FIGURES = (
+    *(error_figure, box_figure, accounted_figure, attack_figure, time_figure, health_figure),
+    *(forest_figure, rank_figure),
+)

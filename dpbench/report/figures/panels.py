@@ -125,6 +125,11 @@ class FigureData:
         """Return the same cells and styles with other fields of the figure's spec."""
         return replace(self, spec=replace(self.spec, **spec))
 
+    def with_panels(self, *panels: str) -> "FigureData":
+        """Return the same cells where these parameters make panels, and whatever else varies, except ε, makes curves."""
+        data = self._of(self.sweep, self.cells, self.fits, FigureSpec(panels=panels))
+        return replace(data, page=self.page)
+
     @cached_property
     def fits(self) -> tuple[CellRecord, ...]:
         """The cells that have an error, each fit once."""

@@ -103,20 +103,6 @@ def test_health_shows_rates_above_zero_and_joins_those_that_agree() -> None:
     assert legend(figure) == ["fm"]
 
 
-def test_ranks_need_several_datasets() -> None:
-    assert "ranks" not in drawn(grid("fm", "dpba"))
-    caption = drawn([*grid("fm", "dpba"), *grid("fm", "dpba", params={"dataset": "other"})])["ranks"].caption
-    assert "over wine and other" in caption
-    assert "too few datasets" in caption
-
-
-def test_ranks_say_in_the_picture_which_datasets_are_synthetic_and_that_there_is_no_critical_difference() -> None:
-    rows = [*grid("fm", "dpba"), *grid("fm", "dpba", params={"dataset": "made"}, tags=SYNTHETIC)]
-    said = words(drawn(rows)["ranks"].figure)
-    assert "SYNTHETIC data: made." in said
-    assert "No critical difference: too few datasets for one." in said
-
-
 def test_a_preset_that_was_changed_does_not_pretend_to_be_the_papers() -> None:
     preset = Preset(name="paper/fig1", title="A paper, Figure 1")
     command = "dpbench experiment=paper/fig1 dataset=gaussian epsilon=1,100"
