@@ -9,6 +9,7 @@ steps tell.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,31 +23,56 @@ from dpbench.privacy.queries.quadratic import Quadratic
 
 Array = np.ndarray
 
-PRIOR_SPREAD = 0.12
+SPREAD = 0.12
 """The standard deviation of an entry of A under the prior: this times the largest mean eigenvalue of A, over √D."""
 FLOOR = 0.01
 """The floor of A's eigenvalues, in units of the largest mean eigenvalue."""
 MEAN_CURVATURE = (0.02, 1 / 3, 1.0)
 """The prior's diagonal in the same units: at least, if the steps tell nothing (columns uniform over their bounds), at most."""
+COUNTED_SHARE = 3
+"""Of a loss whose curvature changes, only the last third of the steps counts."""
 NOT_SMOOTH = "its loss has no second derivative, so gradients at a few weights do not tell its minimum"
 CLIPPED = (
-    "Clipping gradients moves the minimum that the descent aims at, which no interval covers: coverage is lower where many are "
-    "clipped (few rows, a small ε or a small clip)."
+    "Clipping gradients moves the minimum that the steps aim at, which no interval covers: where many are clipped, more rows and "
+    "a larger ε lower the coverage."
 )
-CURVED = "The curvature of the loss is taken for that of the mean step: the stronger the effects, the lower is the coverage."
-PRIOR = "They are wide where the descent has explored little of the curvature: a prior for it stands in."
+UNCLIPPED = "With mechanism.clip=1 no gradient is clipped."
+CURVED = (
+    "The curvature of the loss is taken for the same at the last third of the steps: the stronger the effects, the lower is the "
+    "coverage."
+)
+PRIOR = "They are wide where the steps tell little of the curvature."
 
 
-def iterates(problem: Problem, weights: Array, gradients: Array, noise: Array) -> Uncertainty | str:
-    """Return what noisy gradients of the summed loss tell, (runs, T, D), with noise of this standard deviation: (runs,)."""
+def iterates(problem: Problem, weights: Array, gradients: Array, noise: Array, clipped: bool = True) -> Uncertainty | str:
+    """Return what noisy gradients of the summed loss tell, (runs, T, D), with noise of these standard deviations: (runs, T)."""
+    if reason := no_minimum(problem):
+        return reason
+    assert problem.loss is not None
+    size, mean = problem.geometry.dimension, largest_mean(problem)
+    last = slice(None) if problem.loss.exact else last_third(weights.shape[1])
+    gradients_vary = problem.largest_curvature * LARGEST_VARIANCE if problem.loss.exact else 1.0
+    parts = weights[:, last], gradients[:, last], noise[:, last]
+    return Iterates(*parts, mean, SPREAD * mean / math.sqrt(size), gradients_vary, problem.loss.exact, clipped)
+
+
+def last_third(steps: int) -> slice:
+    """Return the steps that count for a loss whose curvature changes."""
+    return slice(-math.ceil(steps / COUNTED_SHARE), None)
+
+
+def largest_mean(problem: Problem) -> Array:
+    """Return the largest mean that the eigenvalues of the summed loss's curvature can have: (runs,)."""
+    return np.asarray(problem.n * problem.largest_curvature * problem.geometry.squared_norm / problem.geometry.dimension)
+
+
+def no_minimum(problem: Problem) -> str:
+    """Return why gradients do not tell the fit of a problem, or an empty string if they do."""
     runs, size = len(problem.n), problem.geometry.dimension
     nothing = Quadratic(np.zeros((runs, size, size)), np.zeros((runs, size)))
     if not problem.closed_form or problem.regularised(nothing).matrix.any():
         return PENALISED
-    if problem.loss is None:
-        return NOT_SMOOTH
-    mean = problem.n * problem.largest_curvature * problem.geometry.squared_norm / size
-    return Iterates(weights, gradients, noise, mean, problem.largest_curvature if problem.loss.exact else None)
+    return NOT_SMOOTH if problem.loss is None else ""
 
 
 @dataclass(frozen=True)
@@ -60,11 +86,19 @@ class Iterates(Uncertainty):
     gradients: Array
     """(runs, T, D)"""
     noise: Array
-    """(runs,)"""
+    """(runs, T)"""
     largest_mean: Array
     """The largest possible mean of A's eigenvalues: (runs,)."""
-    scale: float | None = None
-    """For squared errors: how many times X'X A is. None if the loss is a log likelihood, whose gradients vary as A says."""
+    spread: Array
+    """The standard deviation of A's entries off the diagonal under the prior, √2 times that on it: (runs,)."""
+    dispersion: float = 1.0
+    """The covariance of the summed gradient of rows from the population, in units of A; for squared errors the largest one."""
+    exact: bool = False
+    """Whether the loss is a squared error: A is the same everywhere, and the variance of the residuals is not known."""
+    clipped: bool = True
+    """Whether rows' gradients can be longer than the length to which they are clipped."""
+    curvature: Array | None = None
+    """A as it was released, the mean of the prior: (runs, D, D). None: a multiple of the identity."""
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         """Return percentiles of the minima that the released gradients leave possible.
@@ -79,8 +113,7 @@ class Iterates(Uncertainty):
         tail = (1 - request.level) / 2
         for run in range(runs):
             minima, raised = self._minima(run, request)
-            ends = np.quantile(minima, [tail, 0.5, 1 - tail], axis=0, method="weibull")
-            low[run], centre[run], high[run] = ends
+            low[run], centre[run], high[run] = np.quantile(minima, [tail, 0.5, 1 - tail], axis=0, method="weibull")
             covariance[run] = np.cov(minima, rowvar=False).reshape(size, size)
             floored[run] = raised.mean() > 0.5
         errors = np.sqrt(np.einsum("rii->ri", covariance))
@@ -90,51 +123,47 @@ class Iterates(Uncertainty):
     def _minima(self, run: int, request: IntervalRequest) -> tuple[Array, Array]:
         """Return drawn minima of one run, and whether the floor was active: (draws, D), (draws,)."""
         generator, draws, size = request.stream(run), request.draws, self.weights.shape[2]
-        middle, basis, matrix, deviation = self._curvature(run)
-        mean_gradient = self.gradients[run].mean(axis=0) @ basis
+        precision = 1 / np.square(self.noise[run])
+        middle, gradient = (precision @ array[run] / precision.sum() for array in (self.weights, self.gradients))
+        basis, matrix, deviation = self._curvature(run, precision, self.weights[run] - middle, self.gradients[run] - gradient)
         j, k = np.triu_indices(size)
         drawn = np.tile(matrix, (draws, 1, 1))
         drawn[:, j, k] += generator.standard_normal((draws, len(j))) * deviation[j, k]
         drawn[:, k, j] = drawn[:, j, k]
         # the mean gradient is independent of how gradients vary around it, hence of A
-        of_mean = self.noise[run] / np.sqrt(self.weights.shape[1])
-        vector = of_mean * generator.standard_normal((draws, size)) - mean_gradient
+        vector = generator.standard_normal((draws, size)) / np.sqrt(precision.sum()) - gradient @ basis
         values, vectors = np.linalg.eigh(drawn)
         floor = FLOOR * self.largest_mean[run]
         raised = np.maximum(values, floor)
         along = (np.swapaxes(vectors, 1, 2) @ vector[:, :, None])[:, :, 0]
         if request.covers == "population":
-            along = along + np.sqrt(self._dispersion * raised) * generator.standard_normal((draws, size))
-        return middle + (vectors @ (along / raised)[:, :, None])[:, :, 0] @ basis.T, values[:, 0] < floor
+            along = along + np.sqrt(self.dispersion * raised) * generator.standard_normal((draws, size))
+        minima = middle + (vectors @ (along / raised)[:, :, None])[:, :, 0] @ basis.T
+        return minima, values[:, 0] < floor
 
-    @property
-    def _dispersion(self) -> float:
-        """The covariance of the summed gradient of rows from the population, in units of A; at most, for squared errors."""
-        return 1.0 if self.scale is None else self.scale * LARGEST_VARIANCE
+    def _curvature(self, run: int, precision: Array, weights: Array, gradients: Array) -> tuple[Array, Array, Array]:
+        """Return a basis, and in that basis A and the standard deviations of its independent entries.
 
-    def _curvature(self, run: int) -> tuple[Array, Array, Array, Array]:
-        """Return the mean weights, a basis, and in that basis A and the standard deviations of its independent entries.
-
-        With the centred weights W and gradients G, S = W'W and noise of variance τ², the entries of A in the eigenvectors of S
-        have the precision (s_i + s_j + 2λ)/τ² off the diagonal and half of that on it, where λ = τ²/(2 v²) is the prior's.
+        With the centred weights W and gradients G of the steps and the precisions P of their noise, S = W'PW: in the eigenvectors
+        of S the entries of A have the precision s_i + s_j + 2λ off the diagonal and half of that on it, where λ = 1/(2 spread²).
         """
-        weights, gradients, unit = self.weights[run], self.gradients[run], self.largest_mean[run]
-        size = weights.shape[1]
-        middle = weights.mean(axis=0)
-        centred = weights - middle
-        moments, basis = np.linalg.eigh(centred.T @ centred)
-        variance = np.square(self.noise[run])
+        size, unit = weights.shape[1], self.largest_mean[run]
+        values, basis = np.linalg.eigh((weights.T * precision) @ weights)
+        moments = np.maximum(values, 0.0)
         rounding = np.finfo(float).eps * len(weights) * max(float(moments[-1]), np.finfo(float).tiny)
-        prior = max(float(variance / (2 * PRIOR_SPREAD**2 * unit**2 / size)), rounding)
-        along = basis.T @ (gradients - gradients.mean(axis=0)).T @ centred @ basis
-        least, usual, most = np.multiply(MEAN_CURVATURE, unit)
-        diagonal = (np.trace(along) + prior * size * usual) / (np.maximum(moments, 0.0).sum() + prior * size)
-        sums = np.maximum(moments, 0.0) + prior
-        precision = sums[:, None] + sums
-        matrix = (along + along.T + 2 * prior * np.clip(diagonal, least, most) * np.eye(size)) / precision
-        deviation = self.noise[run] / np.sqrt(precision / (1 + np.eye(size)))
-        return middle, basis, matrix, deviation
+        prior = max(float(1 / (2 * np.square(self.spread[run]))), rounding)
+        along = basis.T @ (gradients.T * precision) @ weights @ basis
+        if self.curvature is None:
+            least, usual, most = np.multiply(MEAN_CURVATURE, unit)
+            mean = (np.trace(along) + prior * size * usual) / (moments.sum() + prior * size)
+            before = np.clip(mean, least, most) * np.eye(size)
+        else:
+            before = basis.T @ self.curvature[run] @ basis
+        sums = moments[:, None] + moments + 2 * prior
+        return basis, (along + along.T + 2 * prior * before) / sums, np.sqrt((1 + np.eye(size)) / sums)
 
     def _remarks(self, request: IntervalRequest) -> list[str]:
-        unknown = [RANGE_ONLY] if self.scale is not None and request.covers == "population" else []
-        return [*unknown, CLIPPED, *([CURVED] if self.scale is None else []), PRIOR]
+        unknown = [RANGE_ONLY] if self.exact and request.covers == "population" else []
+        if self.exact:
+            return [*unknown, CLIPPED, PRIOR]
+        return [*([CLIPPED, UNCLIPPED] if self.clipped else []), CURVED, PRIOR]

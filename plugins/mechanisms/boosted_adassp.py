@@ -87,7 +87,7 @@ class BoostedAdaSSP(Mechanism):
             weights = weights + Quadratic(curved.matrix, -2 * gradient).minimiser()
         centred = Quadratic(curved.matrix, -2 * (curved.matrix @ weights[..., None])[..., 0])
         fit = Fit(problem.minimise(problem.regularised(centred)), np.where(curved.positive_definite, OK, DIVERGED))
-        return fit.knowing(iterates(problem, pairs[0], pairs[1], 2 * noise.scale[:, 0]))
+        return fit.knowing(iterates(problem, pairs[0], pairs[1], np.tile(2 * noise.scale, self.rounds)))
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         return "its loss is not a squared error" if "truncation" in model.provides else None

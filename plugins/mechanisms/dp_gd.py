@@ -87,7 +87,8 @@ class GradientDescent(Mechanism):
             pairs[:, :, at] = weights, gradient
             moved = weights - step * gradient + momentum[:, None] * (weights - last)
             weights, last = _penalised(problem, moved, step), weights
-        return Fit.good(weights).knowing(iterates(problem, pairs[0], pairs[1], noise.scale[:, 0]))
+        clipped = bool((clip < problem.largest_slope).any())
+        return Fit.good(weights).knowing(iterates(problem, pairs[0], pairs[1], np.tile(noise.scale, self.steps), clipped))
 
     def _clip(self, problem: Problem, signal: np.ndarray) -> np.ndarray:
         """Return Γ of each run."""

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import norm
 
 from dpbench.contracts.uncertainty import Covers, IntervalRequest, Intervals, Method
-from dpbench.inference.iterates import CLIPPED, CURVED, Iterates
+from dpbench.inference.iterates import CLIPPED, CURVED, SPREAD, UNCLIPPED, Iterates
 from dpbench.inference.released_moments import RANGE_ONLY
 
 N = 2_000
@@ -34,7 +34,8 @@ def descent(noise: float, runs: int = 1, steps: int = 25, seed: int = 0) -> Iter
         weights[:, step] = place
         gradients[:, step] = (place - MINIMUM) @ MATRIX + noise * generator.standard_normal((runs, 4))
         place, last = place - 0.75 / N * gradients[:, step] + 0.5 * (place - last), place
-    return Iterates(weights, gradients, np.full(runs, noise), np.full(runs, 2.0 * N), 2.0)
+    mean = np.full(runs, 2.0 * N)
+    return Iterates(weights, gradients, np.full((runs, steps), noise), mean, SPREAD * mean / 2, 2.0, True)
 
 
 def made(steps: Iterates, covers: Covers = "table", **options: Any) -> Intervals:
@@ -62,7 +63,7 @@ def test_without_noise_sampling_is_as_uncertain_as_the_largest_variance_of_resid
 
 
 def test_a_log_likelihood_has_the_sampling_uncertainty_of_its_curvature() -> None:
-    steps = replace(descent(1e-9), scale=None)
+    steps = replace(descent(1e-9), dispersion=1.0, exact=False)
     errors = made(steps, "population", draws=9_999).standard_errors[0]
     np.testing.assert_allclose(errors, np.sqrt(np.diag(np.linalg.inv(MATRIX))), rtol=0.05)
 
@@ -117,17 +118,28 @@ def test_where_the_curvature_is_lost_in_noise_the_floor_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("covers", "scale", "named"),
+    ("covers", "exact", "named"),
     [
-        ("table", 2.0, {CLIPPED}),
-        ("population", 2.0, {CLIPPED, RANGE_ONLY}),
-        ("table", None, {CLIPPED, CURVED}),
-        ("population", None, {CLIPPED, CURVED}),
+        ("table", True, {CLIPPED}),
+        ("population", True, {CLIPPED, RANGE_ONLY}),
+        ("table", False, {CLIPPED, UNCLIPPED, CURVED}),
+        ("population", False, {CLIPPED, UNCLIPPED, CURVED}),
     ],
 )
-def test_the_remarks_say_what_limits_them(covers, scale, named) -> None:
-    remarks = made(replace(descent(5.0), scale=scale), covers).remarks
-    assert set(remarks) & {CLIPPED, RANGE_ONLY, CURVED} == named
+def test_the_remarks_say_what_limits_them(covers, exact, named) -> None:
+    remarks = made(replace(descent(5.0), exact=exact), covers).remarks
+    assert set(remarks) & {CLIPPED, UNCLIPPED, RANGE_ONLY, CURVED} == named
+
+
+def test_a_logistic_fit_without_clipping_says_nothing_of_it() -> None:
+    assert not set(made(replace(descent(5.0), exact=False, clipped=False)).remarks) & {CLIPPED, UNCLIPPED}
+
+
+def test_a_released_curvature_replaces_the_steps_where_these_tell_nothing() -> None:
+    """With one step its minimum is one of Newton's: no spread remains but that of the gradient."""
+    one = descent(1e-6, steps=1)
+    known = replace(one, curvature=MATRIX[None], spread=np.full(1, 1e-6))
+    np.testing.assert_allclose(made(known).centre[0], MINIMUM, rtol=0, atol=1e-6)
 
 
 def test_another_method_gets_the_name_of_this_one() -> None:

@@ -14,6 +14,8 @@ from scipy import stats
 
 from dpbench.accounting.conversion import gdp_of_epsilon
 from dpbench.accounting.costs import Gdp
+from dpbench.contracts.uncertainty import IntervalRequest
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 
 FALSE_ALARM_RATE = 1e-6
@@ -141,3 +143,10 @@ def test_the_rules_depend_on_public_facts_alone(drawn, make, fit_mechanism) -> N
     assert clips("linear", 30, 0.1) == pytest.approx([0.2, 0.2])
     assert clips("linear", 3_000, 1e4) == pytest.approx([2.0, 2.0])
     assert clips("logistic", 300, 0.3) == clips("robust", 30, 3.0) == pytest.approx([0.5, 0.5])
+
+
+def test_with_vanishing_noise_its_intervals_end_at_least_squares(drawn, make, fit_mechanism) -> None:
+    fitted = fit_mechanism("dp_gd", drawn("linear"), make("model", "linear"), 1e22)
+    exact = fitted.problem.exact(WholeSample(drawn("linear"))).weights
+    made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "iterates", "table"))
+    np.testing.assert_allclose([made.low, made.high], [exact, exact], rtol=0, atol=1e-5)

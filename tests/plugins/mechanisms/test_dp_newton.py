@@ -14,6 +14,8 @@ from scipy import stats
 
 from dpbench.accounting.conversion import gdp_of_epsilon
 from dpbench.accounting.costs import Gdp
+from dpbench.contracts.uncertainty import IntervalRequest
+from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 
 FALSE_ALARM_RATE = 1e-6
@@ -119,3 +121,15 @@ def test_a_replaced_row_moves_both_by_their_bounds_and_never_more(
 def test_it_is_for_logistic_regression(make, geometry) -> None:
     reason = "dp_newton does not fit linear: it is a method for logistic regression."
     assert make("mechanism", "dp_newton").unsupported(make("model", "linear"), geometry(2)) == reason
+
+
+@pytest.mark.parametrize("curvature", ["bound", "hessian"])
+def test_with_vanishing_noise_its_intervals_are_those_of_maximum_likelihood(curvature, drawn, make, fit_mechanism) -> None:
+    """The bound lies above the second derivative, by what normal scores allow for."""
+    rows = drawn(n=3_000)
+    fitted = fit_mechanism("dp_newton", rows, make("model", "logistic"), 1e22, clip=1.0, steps=30, curvature=curvature)
+    exact = fitted.problem.exact(WholeSample(rows)).weights
+    request = IntervalRequest(fitted.fit.weights, fitted.problem.n, "iterates", draws=4_999)
+    made = fitted.fit.uncertainty.intervals(request)
+    np.testing.assert_allclose(made.centre, exact, rtol=0, atol=0.02)
+    np.testing.assert_allclose(made.standard_errors, fitted.problem.standard_errors(WholeSample(rows), exact), rtol=0.06)
