@@ -94,6 +94,11 @@ class Cell:
         inference = {"inference": keys} if (keys := self.inference.as_config()) else {}
         return {**components, "splits": self.splits.as_config(), **self.settings.as_config(), **audit, **inference}
 
+    @property
+    def record_config(self) -> dict[str, Any]:
+        """The configuration with the versions of code and data: what a record must say so that the cell can be run again."""
+        return {**self.config, "versions": dict(self.versions)}
+
     @cached_property
     def key(self) -> str:
         """The hash of the resolved configuration, the components' versions and the data's digest."""

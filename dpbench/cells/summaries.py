@@ -51,7 +51,7 @@ def record_of(
     errors = [part.error for part in parts if part.error]
     if errors:
         tags = cell_tags(provenance, Standing(cell.settings.noise))
-        return CellRecord("failed", params, tags, {}, primary, errors[0], key=cell.key, detail=DetailInMemory(cell.config))
+        return CellRecord("failed", params, tags, {}, primary, errors[0], key=cell.key, detail=DetailInMemory(cell.record_config))
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
     total = ledger.total
@@ -85,7 +85,7 @@ def record_of(
     tried = audit is not None and audit.passed is not None and total.private
     verdict = {"audit": {"passed": audit.passed, "violations": list(audit.violations)}} if audit is not None and tried else {}
     detail = DetailInMemory(
-        cell.config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped, intervals
+        cell.record_config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped, intervals
     )
     tags = {
         **cell_tags(provenance, standing),

@@ -140,10 +140,15 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
     Every table is loaded once, so that a wrong file is refused before anything is written.
     """
     swept = list(dict.fromkeys(axis for point in points for axis in point.axes))
+    notes = tuple(dict.fromkeys(note for point in points for note in point.notes))
+    return replace(plan_cells(resolve(point, swept) for point in points), notes=notes)
+
+
+def plan_cells(points: Iterable[ResolvedPoint]) -> SweepPlan:
+    """Plan cells whose configurations are valid."""
     tables: dict[str, TableFacts | Inapplicable] = {}
     cells: dict[str, PlannedCell] = {}
-    for point in points:
-        resolved = resolve(point, swept)
+    for resolved in points:
         shared = resolved.cell.shared
         check_memory(resolved.components["dataset"], resolved.cell.splits)
         if shared not in tables:
@@ -154,7 +159,7 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
         planned = _planned(resolved, tables[shared])
         cells.setdefault(planned.identity, planned)
     loaded = {key: table for key, table in tables.items() if isinstance(table, TableFacts)}
-    return SweepPlan(tuple(cells.values()), loaded, tuple(dict.fromkeys(note for point in points for note in point.notes)))
+    return SweepPlan(tuple(cells.values()), loaded)
 
 
 def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedCell:

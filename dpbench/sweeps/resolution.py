@@ -53,7 +53,7 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     splits = Splits(**config["splits"])
     if config["quick"]:
         splits = replace(splits, repeats=min(splits.repeats, QUICK_REPEATS))
-    choices = {kind: ComponentChoice(component.name, _jsonable(component.options())) for kind, component in components.items()}
+    choices = {kind: _choice(component) for kind, component in components.items()}
     versions = _versions(components, settings)
     audit = AuditSettings(**config["audit"])
     if audit.level not in ("none", "replay"):  # statistics are numbers of the cell: its seed decides them
@@ -72,6 +72,25 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     else:
         varied.pop("mechanism.sensitivity", None)
     return ResolvedPoint(cell, {**names, **privacy, "splits": splits.describe(), **varied}, components, sensitivity)
+
+
+def resolve_record(config: Mapping[str, Any], params: Mapping[str, str]) -> ResolvedPoint:
+    """Resolve a recorded configuration, in which everything is decided: options that are new since then have their defaults."""
+    components: dict[str, Any] = {kind: build(kind, config[kind]) for kind in KINDS}
+    settings = Settings(**{item.name: config[item.name] for item in fields(Settings) if item.name in config})
+    cell = Cell(
+        **{kind: _choice(component) for kind, component in components.items()},
+        splits=Splits(**config["splits"]),
+        settings=settings,
+        versions=_versions(components, settings),
+        audit=AuditSettings(**config.get("audit", {"level": "none"})),
+        inference=InferenceSettings(**config.get("inference", {})),
+    )
+    return ResolvedPoint(cell, params, components, components["mechanism"].sensitivity_rule(settings.sensitivity) or "")
+
+
+def _choice(component: Any) -> ComponentChoice:
+    return ComponentChoice(component.name, _jsonable(component.options()))
 
 
 def _with_sensitivity(mechanism: Mechanism, settings: Settings) -> tuple[Mechanism, Settings, str]:

@@ -61,7 +61,7 @@ class Writer(AbstractContextManager["Writer"]):
             for run in self._store.search(query):
                 key = run.data.tags.get(names.KEY, "")
                 if key in wanted:
-                    records.setdefault(key, _record_of(run, self._store))
+                    records.setdefault(key, stored_cell(run, self._store))
                 if len(records) == len(wanted):
                     break
         return records
@@ -160,7 +160,7 @@ class Writer(AbstractContextManager["Writer"]):
             repository.log_artifacts(folder)
 
 
-def _record_of(run: "Run", store: Store) -> CellRecord:
+def stored_cell(run: "Run", store: Store) -> CellRecord:
     """Return a recorded cell under the names it had when it ran, without what only the store adds."""
     tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.") and name not in STORE_TAGS}
     # the last value of a history has the metric's bare name next to its summaries

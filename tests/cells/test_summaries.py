@@ -330,4 +330,4 @@ def test_a_block_that_failed_fails_the_cell_and_says_why(cell: Cell, part: Calla
     assert found.metrics == {}
     assert found.detail.runs == {}
     assert found.tags["dpbench.sound"] == "false"
-    assert found.detail.config == cell.config
+    assert found.detail.config == cell.record_config
