@@ -68,7 +68,7 @@ def drawn(releases: list[tuple[Fit, float, float]]) -> Figure:
     for panel, (method, title) in zip(panels, TITLES.items(), strict=True):
         missed = 0
         for place, (fit, n, truth) in enumerate(releases):
-            made = made_intervals(fit, InferenceSettings(method=method), np.array([n]), np.random.default_rng)
+            made = made_intervals(fit, InferenceSettings(method=method), np.array([n]), True, np.random.default_rng)
             low, high, centre = (float(values[0, SLOPE]) for values in (made.low, made.high, made.centre))
             outside = not low <= truth <= high
             missed += outside

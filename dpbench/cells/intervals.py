@@ -15,6 +15,9 @@ from dpbench.records.names import INTERCEPT, INTERVAL_FLOORED
 Array = np.ndarray
 
 
+PERSONS = "rows of one person resemble each other, and how many there are is private: inference.covers=table has intervals"
+
+
 @dataclass(frozen=True)
 class Truth:
     """What intervals of a block can be compared with."""
@@ -29,13 +32,16 @@ class Truth:
     resampled: bool
     """Whether the population is a table, of which each repeat draws rows."""
     intercept: bool
+    public_count: bool = True
+    """Whether the number of rows is public."""
 
 
 @dataclass(frozen=True)
 class CellIntervals:
     """The intervals of a cell on one block of runs, next to what they are compared with."""
 
-    sentence: str
+    sentences: tuple[str, ...]
+    """What they are and which uncertainty they cover, or why there are none."""
     method: str = ""
     """How they were made; empty if there are none."""
     metrics: dict[str, Array] = field(default_factory=dict)
@@ -48,15 +54,15 @@ def intervals_of(
     fit: Fit, settings: InferenceSettings, truth: Truth, stream: Callable[[int], np.random.Generator]
 ) -> CellIntervals:
     """Return the intervals of a fit. Nothing is asked of the rows for them: only the comparisons look at the non-private fit."""
-    made = made_intervals(fit, settings, truth.n, stream)
+    made = made_intervals(fit, settings, truth.n, truth.public_count, stream)
     if isinstance(made, str):
-        return CellIntervals(made)
+        return CellIntervals((absent(made),))
     aim, how = _aim(settings, truth)
     reference = non_private(truth.exact, truth.standard_errors, truth.n, settings.level)
     columns = {"low": made.low, "high": made.high, "reference_low": reference[0], "reference_high": reference[1], "truth": aim}
-    sentence = f"{described(made, settings.covers, settings.level)} {TRUTHS[how]}"
+    sentences = (*described(made, settings.covers, settings.level), TRUTHS[how])
     health = {} if made.floored is None else {INTERVAL_FLOORED.partition("/")[2]: made.floored}
-    return CellIntervals(sentence, made.method, measured(made, reference, aim, truth.intercept), health, columns)
+    return CellIntervals(sentences, made.method, measured(made, reference, aim, truth.intercept), health, columns)
 
 
 def _aim(settings: InferenceSettings, truth: Truth) -> tuple[Array, str]:
@@ -69,20 +75,25 @@ def _aim(settings: InferenceSettings, truth: Truth) -> tuple[Array, str]:
 
 
 def made_intervals(
-    fit: Fit, settings: InferenceSettings, n: Array, stream: Callable[[int], np.random.Generator]
+    fit: Fit, settings: InferenceSettings, n: Array, public_count: bool, stream: Callable[[int], np.random.Generator]
 ) -> Intervals | str:
-    """Return the intervals that the settings ask for, or a sentence that says why there are none."""
+    """Return the intervals that the settings ask for, or why there are none, as the end of a sentence.
+
+    ``public_count``: whether the number of rows is public. Where persons have several rows it is not.
+    """
     if settings.method == "none":
-        return absent("none were asked for")
+        return "none were asked for"
     if not isinstance(fit.uncertainty, Uncertainty):
-        return absent(fit.uncertainty)
+        return fit.uncertainty
+    if settings.covers == "population" and not public_count:
+        return PERSONS
     method = fit.uncertainty.methods[0] if settings.method == "auto" else settings.method
     if method not in fit.uncertainty.methods:
-        return absent(f"inference.method must be {' or '.join(fit.uncertainty.methods)} for this mechanism")
+        return f"inference.method must be {' or '.join(fit.uncertainty.methods)} for this mechanism"
     request = IntervalRequest(fit.weights, n, method, settings.covers, settings.level, settings.draws, stream)
     made = fit.uncertainty.intervals(request)
     if isinstance(made, str):
-        return absent(made)
+        return made
     if made.low.shape != fit.weights.shape or made.high.shape != fit.weights.shape:
         raise ValueError(f"Intervals must have the shape of the weights, {fit.weights.shape}. Got {made.low.shape} instead.")
     return made

@@ -161,7 +161,7 @@ def _interval_tags(parts: Sequence[CellIntervals], covers: Covers, floored: floa
     """Return what the cell's intervals cover and how they were made, or why there are none."""
     if not parts:
         return {}
-    tags = {INTERVALS: " ".join([parts[0].sentence, *([floor_sentence(floored)] if floored else [])])}
+    tags = {INTERVALS: "\n".join([*parts[0].sentences, *([floor_sentence(floored)] if floored else [])])}
     if method := parts[0].method:
         tags |= {INTERVAL_METHOD: method, INTERVAL_COVERS: covers}
     return tags

@@ -142,9 +142,9 @@ class UnitRunner:
     @cached_property
     def truth(self) -> Truth:
         """What the intervals of this block's runs are compared with."""
-        known = self.source.known_coefficients(self.block.runs)
+        known, geometry = self.source.known_coefficients(self.block.runs), self.block.geometry
         exact = self.references.weights, self.references.standard_errors
-        return Truth(self.block.train.n, *exact, known, self.source.dataset.resample, self.block.geometry.intercept)
+        return Truth(self.block.train.n, *exact, known, self.source.dataset.resample, geometry.intercept, geometry.public_count)
 
     @cached_property
     def references(self) -> References:

@@ -21,10 +21,10 @@ TRUTHS = {
 }
 
 
-def described(intervals: Intervals, covers: Covers, level: float) -> str:
-    """Return what a reader must know before using the intervals."""
+def described(intervals: Intervals, covers: Covers, level: float) -> tuple[str, ...]:
+    """Return what a reader must know before using the intervals, in sentences."""
     first = f"{100 * level:g} % intervals by {METHODS[intervals.method]}; they cover {UNCERTAINTY[covers]}."
-    return " ".join([first, *intervals.remarks])
+    return (first, *intervals.remarks)
 
 
 def absent(reason: str) -> str:

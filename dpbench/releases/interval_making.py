@@ -20,7 +20,6 @@ NOT_CENTRED = (
     "intervals are not centred on them: each belongs to an estimate of its own."
 )
 NOT_FINITE = "the noise is so large that they are not finite"
-PERSONS = "rows of one person resemble each other, and how many there are is private"
 
 
 def make_section(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> ReleasedIntervals | NoIntervals:
@@ -32,14 +31,13 @@ def make_section(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: i
     if isinstance(made, Intervals):
         return _section(fit, made, settings, geometry, n)
     if settings.covers == "table" or settings.method == "none":
-        return NoIntervals(made)
+        return NoIntervals(absent(made))
     narrower = replace(settings, covers="table")
     instead = _made(fit, narrower, geometry, n)
     if isinstance(instead, str):
-        return NoIntervals(made)
-    reason = made.removeprefix(absent("").rstrip("."))
+        return NoIntervals(absent(made))
     section = _section(fit, instead, narrower, geometry, n)
-    return replace(section, sentence=f"The coefficients of the population have no intervals: {reason} {section.sentence}")
+    return replace(section, sentence=f"The coefficients of the population have no intervals: {made}. {section.sentence}")
 
 
 def check_method(fit: Fit, settings: InferenceSettings) -> None:
@@ -63,19 +61,20 @@ def sentence_of_statement(section: ReleasedIntervals | NoIntervals) -> str:
 
 
 def _made(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> Intervals | str:
-    """Return the intervals, or a sentence that says why there are none."""
-    if settings.covers == "population" and not geometry.public_count:
-        return absent(PERSONS)
+    """Return the intervals, or why there are none."""
     try:
         with np.errstate(all="ignore"):
-            # A seed would protect nothing: the draws of a bootstrap are part of no private answer. They come from the
-            # operating system because a release takes no seed.
-            made = made_intervals(fit, settings, np.array([float(n)]), lambda _: np.random.default_rng())
+            made = made_intervals(fit, settings, np.array([float(n)]), geometry.public_count, _unseeded)
     except Exception as error:  # noqa: BLE001  ε is spent: no failure of post-processing may cost the model
-        return absent(f"making them failed with {type(error).__name__}")
+        return f"making them failed with {type(error).__name__}"
     if isinstance(made, Intervals) and not _finite(made):
-        return absent(NOT_FINITE)
+        return NOT_FINITE
     return made
+
+
+def _unseeded(run: int) -> np.random.Generator:
+    """Return the operating system's random numbers: a release takes no seed, though one would protect nothing here."""
+    return np.random.default_rng()
 
 
 def _finite(made: Intervals) -> bool:
@@ -90,7 +89,7 @@ def _section(fit: Fit, made: Intervals, settings: InferenceSettings, geometry: G
     centred = bool((np.abs(made.centre - fit.weights) <= CENTRE_TOLERANCE * made.standard_errors).all())
     floored = None if made.floored is None else bool(made.floored[0])
     sentences = [
-        described(made, settings.covers, settings.level),
+        *described(made, settings.covers, settings.level),
         floor_sentence(1) if floored else "",
         "" if centred else NOT_CENTRED,
     ]

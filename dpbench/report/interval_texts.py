@@ -1,6 +1,5 @@
 """What a reader must know of the intervals of coefficients, in sentences that the cells recorded."""
 
-import re
 from collections.abc import Callable, Iterable
 
 from dpbench.records.cell_record import CellRecord, label
@@ -10,7 +9,6 @@ from dpbench.report.formatting import group_by, listed
 
 KEYS = "inference."
 """Begins the keys of the command that say which intervals are made."""
-_SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 def has_intervals(cell: CellRecord) -> bool:
@@ -29,7 +27,7 @@ def interval_sentences(cells: Iterable[CellRecord], name: Callable[[CellRecord],
     A sentence must be true of every cell of a name: what differs along ε is in the table.
     """
     groups = group_by((cell for cell in cells if INTERVALS in cell.tags), name)
-    parts = {text: [_SENTENCE_END.split(cell.tags[INTERVALS]) for cell in group] for text, group in groups.items()}
+    parts = {text: [cell.tags[INTERVALS].splitlines() for cell in group] for text, group in groups.items()}
     common = {text: [part for part in first if all(part in other for other in rest)] for text, (first, *rest) in parts.items()}
     sentences = dict.fromkeys(sentence for own in common.values() for sentence in own)
     by_owners = group_by(sentences, lambda sentence: tuple(text for text, own in common.items() if sentence in own))

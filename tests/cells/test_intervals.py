@@ -9,6 +9,7 @@ import pytest
 
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of, made_intervals, smallest_coverage, summarised
 from dpbench.contracts.fit import Fit
+from dpbench.contracts.uncertainty import Intervals
 from dpbench.inference.known_covariance import KnownCovariance
 from dpbench.inference.settings import InferenceSettings
 
@@ -26,16 +27,16 @@ def compared(settings: InferenceSettings | None = None, known: Any = None, fit: 
 def test_the_population_is_compared_with_known_coefficients_and_the_table_with_its_own_fit() -> None:
     population = compared(known=np.array([[0.0, 1.0], [0.0, 99.0]]))
     assert population.metrics["inference/coverage"].tolist() == [1.0, 0.0]
-    assert "known coefficients of the synthetic table" in population.sentence
+    assert "known coefficients of the synthetic table" in population.sentences[-1]
     table = compared(InferenceSettings(covers="table"))
     assert table.metrics["inference/coverage"].tolist() == [0.0, 0.0]
-    assert "the noise of privacy alone" in table.sentence
+    assert "the noise of privacy alone" in table.sentences[0]
 
 
 def test_where_nothing_is_known_coverage_is_absent_and_the_sentence_says_why() -> None:
     found = compared()
     assert np.isnan(found.metrics["inference/coverage"]).all()
-    assert "Coverage is not measured" in found.sentence
+    assert "Coverage is not measured" in found.sentences[-1]
 
 
 @pytest.mark.parametrize(
@@ -48,10 +49,18 @@ def test_where_nothing_is_known_coverage_is_absent_and_the_sentence_says_why() -
 )
 def test_without_intervals_there_is_a_sentence_and_no_number(fit, settings, reason) -> None:
     found = compared(InferenceSettings(**settings), fit=fit)
-    assert found.sentence == f"No intervals: {reason}."
+    assert found.sentences == (f"No intervals: {reason}.",)
     assert not found.metrics
     assert not found.columns
-    assert made_intervals(fit, InferenceSettings(**settings), N, np.random.default_rng) == found.sentence
+    assert made_intervals(fit, InferenceSettings(**settings), N, True, np.random.default_rng) == reason
+
+
+def test_where_persons_have_several_rows_only_the_table_has_intervals() -> None:
+    reason = made_intervals(FIT, InferenceSettings(), N, False, np.random.default_rng)
+    assert isinstance(reason, str)
+    assert "rows of one person resemble each other" in reason
+    table = made_intervals(FIT, InferenceSettings(covers="table"), N, False, np.random.default_rng)
+    assert isinstance(table, Intervals)
 
 
 def test_the_record_has_the_first_run_and_coverage_over_all_runs() -> None:

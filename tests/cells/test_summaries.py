@@ -253,7 +253,7 @@ def interval_blocks(part: Callable[..., BlockResult], key: str, **more: Any) -> 
         low = np.column_stack([np.full(2, -1.0), lows])
         columns = {"low": low, "high": np.ones((2, 2)), "truth": np.zeros((2, 2))}
         columns |= {"reference_low": low, "reference_high": np.ones((2, 2))}
-        made = CellIntervals("They cover something.", "delta", columns=columns)
+        made = CellIntervals(("They cover something.",), "delta", columns=columns)
         blocks.append(part(key, repeat, [1, 2], intervals=made, **more))
     return blocks
 
@@ -265,7 +265,7 @@ def test_how_intervals_were_made_and_the_smallest_coverage_of_a_slope_are_record
     assert found.metrics["health/interval_floored"] == 0.5
     tags = {key: found.tags[f"dpbench.interval{key}"] for key in ("_method", "_covers")}
     assert tags == {"_method": "delta", "_covers": "population"}
-    assert found.tags["dpbench.intervals"].startswith("They cover something. The floor")
+    assert found.tags["dpbench.intervals"].startswith("They cover something.\nThe floor")
     none = [part(cell.key, repeat, [1, 2], intervals=CellIntervals("No intervals: why.")) for repeat in (0, 1)]
     assert "dpbench.interval_method" not in record(cell, *none).tags
 

@@ -19,8 +19,8 @@ def test_the_sentence_names_the_level_the_method_the_uncertainty_and_every_remar
     one = np.zeros((1, 1))
     text = described(Intervals("delta", one, one, one, one, remarks=("They are wide.",)), "table", 0.9)
     assert text == (
-        "90 % intervals by the delta method; they cover the noise of privacy alone, about the non-private fit to the same rows. "
-        "They are wide."
+        "90 % intervals by the delta method; they cover the noise of privacy alone, about the non-private fit to the same rows.",
+        "They are wide.",
     )
 
 

@@ -13,14 +13,14 @@ def told(mechanism: str, text: str, epsilon: float = 0.8):
 
 
 def test_what_all_have_in_common_is_said_once_and_first() -> None:
-    cells = [told("a", "By 97.5 % one. Of all."), told("b", "By two. Of all."), told("c", "By two. Of all.")]
+    cells = [told("a", "By 97.5 % one.\nOf all."), told("b", "By two.\nOf all."), told("c", "By two.\nOf all.")]
     assert interval_sentences(cells) == ["Of all.", "a: By 97.5 % one.", "b and c: By two."]
     assert interval_sentences(cells[1:]) == ["By two. Of all."]
     assert interval_sentences([make_cell()]) == []
 
 
 def test_what_is_true_of_one_epsilon_alone_is_not_said_of_the_mechanism() -> None:
-    assert interval_sentences([told("a", "Always. Often.", 0.1), told("a", "Always.", 0.8)]) == ["Always."]
+    assert interval_sentences([told("a", "Always.\nOften.", 0.1), told("a", "Always.", 0.8)]) == ["Always."]
 
 
 @pytest.mark.parametrize(

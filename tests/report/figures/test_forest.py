@@ -24,7 +24,7 @@ GREY = "#8C8C8C"
 
 def interval_cell(mechanism: str = "fm", *, width: float = 0.4, slopes: int = 2, exact: bool = True, **more: Any) -> CellRecord:
     """A cell whose intervals lie around 0, 0.1, 0.2 and so on; the non-private ones are a quarter as wide."""
-    tags = {"dpbench.intervals": f"Made by {mechanism}. Of all.", "dpbench.interval_method": "delta", **more.pop("tags", {})}
+    tags = {"dpbench.intervals": f"Made by {mechanism}.\nOf all.", "dpbench.interval_method": "delta", **more.pop("tags", {})}
     cell = figure_cell(mechanism, 0.5, **{"epsilon": 0.8, **more}, tags=tags)
     table = {}
     for index, name in enumerate(["intercept", *(f"x{number}" for number in range(1, slopes + 1))]):
