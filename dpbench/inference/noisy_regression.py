@@ -72,8 +72,10 @@ class NoisyRegression:
 
         The floor of a fit is twice as high: that is best for predictions, and ruins intervals where it is active.
         """
-        off = ~np.eye(self.size, dtype=bool) if self.size > 1 else np.ones((1, 1), dtype=bool)
-        return np.asarray(np.sqrt(self.matrix_variance[:, off].max(axis=1) * self.size))
+        off = self.matrix_variance * ~np.eye(self.size, dtype=bool)
+        # where no product of two columns has noise, as within one one-hot group, that of the squares counts
+        counted = off if off.any() else self.matrix_variance
+        return np.asarray(np.sqrt(counted.max(axis=(1, 2)) * self.size))
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:

@@ -77,6 +77,17 @@ def test_the_floor_is_half_the_size_of_the_noise_and_draws_the_estimate_towards_
     assert fits.eigen[0].min() == pytest.approx(float(fits.floor[0]))
 
 
+def test_where_only_squares_have_noise_the_floor_is_theirs() -> None:
+    """The products of two levels of one group are public, so a group alone has no noise off the diagonal."""
+    scales = 3.0 * np.eye(2)[None]
+    matrix = np.array([[[-5.0, 0.0], [0.0, 200.0]]])
+    vector = np.array([[40.0, 100.0]])
+    fit = NoisyRegression.of(NoisyMoments(matrix, vector, np.array([90.0]), LAWS["gaussian"], scales, np.full((1, 2), 3.0)))
+    assert fit.floor == pytest.approx(3 * np.sqrt(2))
+    assert fit.floored.all()
+    assert np.isfinite(fit.privacy_covariance).all()
+
+
 def test_what_the_floor_hides_widens_the_hidden_directions_alone() -> None:
     """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4."""
     moments = NoisyMoments(
