@@ -15,7 +15,7 @@ UNNAMED_KEYS = ("mechanism", "model", "dataset", "attack", "epsilon")
 Curve = Sequence[CellRecord]
 """Cells in the order of one numeric parameter, or a single cell."""
 Selection = Mapping[str, Any]
-"""Parameters and what they must be: a value, a list of values, or a comparison such as '>= 0.8'."""
+"""Parameters and metrics, and what they must be: a value, a list of values, or a comparison such as '>= 0.8'."""
 
 
 def select_cells(rows: Sequence[CellRecord], selection: Selection) -> list[CellRecord]:
@@ -24,9 +24,11 @@ def select_cells(rows: Sequence[CellRecord], selection: Selection) -> list[CellR
 
 
 def _parameter(row: CellRecord, key: str) -> str | None:
-    """Return a parameter as text, from the configuration where the sweep did not vary it."""
+    """Return a parameter as text, from the configuration where the sweep did not vary it; or a metric, by its slash."""
     if key in row.params:
         return row.params[key]
+    if "/" in key:
+        return None if (value := row.metric(key)) is None else repr(value)
     node: Any = row.detail.config
     for part in key.split("."):
         node = node.get(part) if isinstance(node, Mapping) else None

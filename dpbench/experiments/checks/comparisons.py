@@ -166,4 +166,22 @@ class Skewed(Check):
         return bounded("mean / median", numbers, self.times, "above")
 
 
-CHECKS = (Below, Above, Between, TradesOff, Exceeds, Within, Near, Faster, Wider, Skewed)
+@dataclass(frozen=True)
+class InRange(Check):
+    """The mean over the repeats lies between two numbers."""
+
+    low: float | None = option(None, help="it must be above this")
+    high: float | None = option(None, help="it must be at most this")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.low is None and self.high is None:
+            raise Refused("The check in_range needs 'low', 'high' or both. Got neither.")
+
+    def bounds(self, metric: str, single: Curve) -> tuple[Bound, ...]:
+        numbers, name = intervals.mean_with_interval(single[0], metric), metric.rpartition("/")[2].replace("_", " ")
+        below = () if self.high is None else bounded(name, numbers, self.high)
+        return below if self.low is None else bounded(name, numbers, self.low, "above") + below
+
+
+CHECKS = (Below, Above, Between, TradesOff, Exceeds, Within, Near, Faster, Wider, Skewed, InRange)

@@ -120,6 +120,41 @@ def ratio_of_means(values: np.ndarray) -> Numbers | None:
     return ratio, ratio - half, ratio + half
 
 
+def mean_with_interval(row: CellRecord, metric: str) -> Numbers | None:
+    """Return a cell's mean over the repeats with Student's interval.
+
+    A number that a cell has once has another interval: a timing its margin, a share of the runs Clopper and Pearson's (1934)
+    exact one, in which a repeat counts once. Other numbers are computed and not estimated, so that they have none.
+    """
+    if metric in row.detail.runs:
+        return _student(paired_means((row, metric))[0])
+    value = row.metric(metric)
+    if value is None or metric.startswith("time/"):
+        return None if value is None else with_timing_margin(value)
+    if metric.startswith(("health/", "inference/")) and 0 <= value <= 1:
+        return _share(value, len(np.unique(row.detail.runs.get("repeat", ()))))
+    return value, value, value
+
+
+def _student(values: np.ndarray) -> Numbers | None:
+    from scipy.stats import t
+
+    count = len(values)
+    if count < 2:
+        return (float(values[0]), -math.inf, math.inf) if count else None
+    centre, half = float(values.mean()), float(t.ppf(0.975, count - 1) * values.std(ddof=1)) / math.sqrt(count)
+    return centre, centre - half, centre + half
+
+
+def _share(value: float, count: int) -> Numbers:
+    from scipy.stats import beta
+
+    hits = value * count
+    low = float(beta.ppf(0.025, hits, count - hits + 1)) if hits > 0 else 0.0
+    high = float(beta.ppf(0.975, hits + 1, count - hits)) if hits < count else 1.0
+    return value, low, high
+
+
 def resampled(statistic: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> Numbers | None:
     """Return a statistic of all cells over the repeats (the last axis), with its percentile interval by the bootstrap.
 

@@ -16,6 +16,8 @@ from made_cells import (
     shaped,
 )
 
+from dpbench.experiments.checks.cell_selection import select_cells
+
 
 def test_cells_are_compared_at_the_same_place_only() -> None:
     rows = [cell("a", level(0.1), dataset="wine"), cell("b", level(0.2), dataset="adult")]
@@ -62,3 +64,16 @@ def test_a_value_is_the_same_however_it_is_written() -> None:
 def test_a_texts_alpha_is_no_point_of_a_curve() -> None:
     rows = [*shaped(0.3, 0.1, 0.3), cell("a", level(9), mechanism__alpha="paper")]
     assert answer("u_shape", ALPHA, rows) is True
+
+
+def test_cells_are_picked_by_their_metrics_too() -> None:
+    floored = {"health/interval_floored": 0.5}
+    rows = [cell("a", level(1)), cell("b", level(1), more=floored), cell("c", level(1), more={"health/interval_floored": 0.0})]
+
+    def names(wanted: object) -> list[str]:
+        return [row.params["mechanism"] for row in select_cells(rows, {"health/interval_floored": wanted})]
+
+    assert names("< 0.05") == ["c"]
+    assert names(">= 0.05") == ["b"]
+    assert names(["< 0.05", None]) == ["a", "c"], "no such metric"
+    assert [row.params["mechanism"] for row in select_cells(rows, {"utility/rmse": "> 0.5"})] == ["a", "b", "c"]

@@ -16,6 +16,8 @@ from made_cells import (
     pair,
 )
 
+from dpbench.base.errors import Refused
+
 
 def test_one_of_several_repeats_is_no_interval() -> None:
     assert answer("within", {**AB, "ratio": 2.0}, pair([1.0], [1.0])) is None
@@ -57,3 +59,17 @@ def test_medians_may_be_near_where_single_runs_decide_the_means() -> None:
     for check in ("within", "near"):
         assert answer(check, {**AB, "ratio": 1.05}, pair(wild, level(1, 0.001, 1))) is not True
         assert answer(check, {**AB, "ratio": 1.05, "statistic": "median"}, pair(wild, level(1, 0.001, 1))) is True
+
+
+def test_a_range_may_have_one_end_and_needs_one() -> None:
+    assert answer("in_range", {"low": 0.9}, [cell("a", level(5.0))]) is True
+    assert answer("in_range", {"high": 0.9}, [cell("a", level(5.0))]) is False
+    with pytest.raises(Refused, match="needs 'low', 'high' or both"):
+        findings("in_range", {}, [])
+
+
+def test_a_range_names_the_number_with_its_interval() -> None:
+    row = cell("a", np.zeros(2000), more={"inference/smallest_coverage": 0.93})
+    (found,) = findings("in_range", {"metric": ["inference/smallest_coverage"], "low": 0.9}, [row])
+    assert found.holds is True
+    assert "smallest coverage 0.93 (0.9179 to 0.9408)" in str(found)

@@ -92,6 +92,12 @@ CASES: dict[str, tuple[dict[str, Any], list[CellRecord], list[CellRecord], list[
         [cell("a", level(1, 0.01))],
         [cell("a", [*[1.0] * 38, *[15.0] * 2])],
     ),
+    "in_range": (
+        {"cells": A, "low": 0.93, "high": 0.97},
+        [cell("a", level(0.95))],
+        [cell("a", level(0.98))],
+        [cell("a", level(0.931))],
+    ),
     "falls": (
         CURVE,
         at_epsilons(level(0.3), level(0.2, index=1), level(0.1, index=2)),
@@ -160,7 +166,7 @@ class TestCheck:
 
     def test_few_repeats_decide_nothing(self, name: str) -> None:
         options, holds, _, _ = CASES[name]
-        if name in ("faster", "grows_faster", "within", "near"):
+        if name in ("faster", "grows_faster", "within", "near", "in_range"):
             return  # one timing has its own margin; Student's t knows how few there are
         few = [
             replace(row, detail=replace(DetailInMemory(), runs={key: values[:3] for key, values in row.detail.runs.items()}))

@@ -12,6 +12,7 @@ from dpbench.experiments.checks.intervals import (
     MIN_REPEATS,
     band,
     difference,
+    mean_with_interval,
     paired_means,
     positive_ratio,
     ratio_of_means,
@@ -74,3 +75,24 @@ def test_spreads_are_the_variance_and_the_middle_60_percent() -> None:
     assert variance(values) == pytest.approx(11.0)
     assert band(values) == pytest.approx(6.0)
     assert np.isnan(variance(values[:1]))
+
+
+def test_a_mean_has_students_interval_and_a_single_repeat_none() -> None:
+    assert mean_with_interval(cell("a", [1.0, 2.0, 3.0]), "utility/rmse") == pytest.approx(
+        (2.0, 2 - 2.4841, 2 + 2.4841), abs=1e-4
+    )
+    assert mean_with_interval(cell("a", [2.0]), "utility/rmse") == (2.0, -math.inf, math.inf)
+    assert mean_with_interval(cell("a", [2.0]), "utility/other") is None
+
+
+def test_a_share_of_the_runs_has_the_exact_binomial_interval() -> None:
+    """The textbook's numbers: with no hit in n the upper end is 1 - 0.025^(1/n), with n hits the lower end its mirror."""
+    for share, low, high in ((0.0, 0.0, 1 - 0.025 ** (1 / 40)), (1.0, 0.025 ** (1 / 40), 1.0), (0.5, 0.33801, 0.66199)):
+        row = cell("a", np.zeros(40), more={"inference/smallest_coverage": share})
+        assert mean_with_interval(row, "inference/smallest_coverage") == pytest.approx((share, low, high), abs=1e-5)
+
+
+def test_a_number_that_is_computed_has_no_interval_and_a_timing_its_margin() -> None:
+    row = cell("a", np.zeros(40), more={"privacy/epsilon_accounted": 0.5, "time/fit_seconds": 1.2})
+    assert mean_with_interval(row, "privacy/epsilon_accounted") == (0.5, 0.5, 0.5)
+    assert mean_with_interval(row, "time/fit_seconds") == pytest.approx((1.2, 1.0, 1.44))
