@@ -6,9 +6,17 @@ from typing import Any
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
-from dpbench.records.names import EPSILON_ACCOUNTED
+from dpbench.records.names import (
+    EPSILON_ACCOUNTED,
+    INTERVAL_COVERS,
+    INTERVAL_FLOORED,
+    INTERVAL_METHOD,
+    INTERVALS,
+    SMALLEST_COVERAGE,
+)
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed
+from dpbench.report.interval_texts import has_intervals
 from dpbench.report.leaderboards import Board
 from dpbench.report.statistics.paired import Comparison
 from dpbench.report.summary import SweepSummary
@@ -24,7 +32,7 @@ KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approx
 def tables_of(summary: SweepSummary) -> list[TextTable]:
     """Return every table that has a row."""
     tables = [leaderboard(summary.boards), comparisons(summary.boards), ledger(summary.done), leaks(summary.done)]
-    tables += [attacks(summary), health(summary.done), failures(summary.cells)]
+    tables += [attacks(summary), intervals(summary.done), health(summary.done), failures(summary.cells)]
     return [table for table in tables if table.rows]
 
 
@@ -155,6 +163,35 @@ def attack_columns(sweep: SweepRecord, cells: Iterable[CellRecord]) -> dict[str,
 def is_control(metric: str) -> bool:
     """Return whether a metric is that of a guess that needs no release."""
     return metric.startswith("attack/control/")
+
+
+def intervals(cells: Sequence[CellRecord]) -> TextTable:
+    """Return how often the intervals of each cell cover, and how wide they are; a row for each reason why there are none."""
+    names: tuple[str, ...] = (
+        "inference/coverage_mean",
+        "inference/coverage_ci_low",
+        "inference/coverage_ci_high",
+        SMALLEST_COVERAGE,
+    )
+    names += ("inference/width_ratio_median", "inference/overlap_mean", "inference/sign_significance_mean", INTERVAL_FLOORED)
+    names += ("utility/ols_se_median",)
+    rows: list[tuple[Entry, ...]] = []
+    for cell in filter(has_intervals, cells):
+        which = (*(cell.params[key] for key in ("model", "dataset")), _data([cell]), label(cell), cell.params["epsilon"])
+        rows.append((*which, cell.tags[INTERVAL_METHOD], cell.tags[INTERVAL_COVERS], *map(cell.metrics.get, names), ""))
+    if rows:
+        missing = [cell for cell in cells if INTERVALS in cell.tags and not has_intervals(cell)]
+        for (model, reason), group in group_by(missing, lambda cell: (cell.params["model"], cell.tags[INTERVALS])).items():
+            datasets, mechanisms = (listed(text, most=4) for text in zip(*map(_dataset_and_label, group), strict=True))
+            empty = (None,) * len(names)
+            rows.append((model, datasets, _data(group), mechanisms, "", "none", "", *empty, reason))
+    header: tuple[str, ...] = ("model", "dataset", "data", "mechanism", "epsilon", "method", "covers", "coverage", "low", "high")
+    header += ("smallest of a slope", "width ratio", "overlap", "same sign and significance", "floored", "ols_se", "why none")
+    return TextTable("intervals", "How often intervals cover, and how wide they are against non-private ones", header, rows)
+
+
+def _dataset_and_label(cell: CellRecord) -> tuple[str, str]:
+    return cell.params["dataset"], label(cell)
 
 
 def health(cells: Sequence[CellRecord]) -> TextTable:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cell_factory import make_sweep
+from cell_factory import make_cell, make_sweep
 from report_helpers import COMMAND, HOSTILE, csv_of, page_of, person_cell
 
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.tables import intervals
 
 
 def test_every_number_of_the_leaderboard_is_the_record_s(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
@@ -103,3 +104,16 @@ def test_drawn_rows_are_named_over_the_answer_and_in_every_table(tmp_path: Path,
         lines = csv_of(tmp_path / f"{name}.csv")
         assert {(line["dataset"], line["data"]) for line in lines} == {("gaussian", "synthetic"), ("people", "real")}, name
     assert {line["data"] for line in csv_of(tmp_path / "health.csv")} == {"synthetic", "real"}
+
+
+def test_the_table_of_intervals_has_a_row_for_each_cell_that_has_them_and_one_for_each_reason() -> None:
+    tags = {"dpbench.intervals": "By one.", "dpbench.interval_method": "delta", "dpbench.interval_covers": "population"}
+    numbers = {"inference/coverage_mean": 0.95, "inference/smallest_coverage": 0.93, "health/interval_floored": 0.5}
+    cells = [make_cell("fm", tags=tags, metrics=numbers)]
+    cells += [make_cell(name, tags={"dpbench.intervals": "No intervals: why."}) for name in ("a", "b")]
+    table = intervals(cells)
+    first, second = (dict(zip(table.header, row, strict=True)) for row in table.rows)
+    assert (first["mechanism"], first["method"], first["coverage"], first["floored"]) == ("fm", "delta", 0.95, 0.5)
+    assert first["smallest of a slope"] == 0.93
+    assert (second["mechanism"], second["why none"]) == ("a and b", "No intervals: why.")
+    assert intervals(cells[1:]).rows == []
