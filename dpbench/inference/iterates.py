@@ -99,6 +99,8 @@ class Iterates(Uncertainty):
     """Whether rows' gradients can be longer than the length to which they are clipped."""
     curvature: Array | None = None
     """A as it was released, the mean of the prior: (runs, D, D). None: a multiple of the identity."""
+    coordinates: Array | None = None
+    """The model's weights are this matrix times those of the steps: (runs, D, D). None: they are the same."""
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         """Return percentiles of the minima that the released gradients leave possible.
@@ -139,7 +141,7 @@ class Iterates(Uncertainty):
         if request.covers == "population":
             along = along + np.sqrt(self.dispersion * raised) * generator.standard_normal((draws, size))
         minima = middle + (vectors @ (along / raised)[:, :, None])[:, :, 0] @ basis.T
-        return minima, values[:, 0] < floor
+        return minima if self.coordinates is None else minima @ self.coordinates[run].T, values[:, 0] < floor
 
     def _curvature(self, run: int, precision: Array, weights: Array, gradients: Array) -> tuple[Array, Array, Array]:
         """Return a basis, and in that basis A and the standard deviations of its independent entries.

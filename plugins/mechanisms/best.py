@@ -15,7 +15,10 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.contracts.uncertainty import Uncertainty
 from dpbench.data.geometry import Geometry
+from dpbench.inference.iterates import Iterates, no_minimum
+from dpbench.inference.noisy_regression import LARGEST_VARIANCE
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.queries.quadratic import Quadratic
@@ -49,8 +52,15 @@ LEAST_CURVED = 1 / 8
 DOUBT = 2.0
 """A step is prolonged only in so far as its squared length exceeds this many times what noise alone would make."""
 
-CLIPS = "its steps clip about as much as their noise is worth, which moves the weights by an amount that no interval covers"
+COUNTED_STEPS = 3
+"""Intervals are made from the last steps alone: the first ones clip rows whose residuals they are about to shorten."""
+MOST_SPREAD = 0.3
+"""The largest standard deviation of an entry of the whitened X'X that intervals allow for, times √D."""
+CLIPS = "its steps clip rows, which moves the weights of logistic regression by more than the noise and by an unknown amount"
 MIXED = "its runs are fits of several mechanisms, whose intervals have no method in common"
+
+Step = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The place of a step, the gradient of half the squared errors there, and the standard deviation of its noise."""
 
 
 @dataclass(frozen=True)
@@ -110,31 +120,35 @@ class Best(Mechanism):
     def _whitened(self, curator: Curator, problem: Problem, mu: float) -> Fit:
         """Return the fit of the descent in whitened coordinates."""
         assert problem.loss is not None
-        matrix = self._matrix(curator, mu * math.sqrt(MATRIX_SHARE))
+        matrix, std = self._matrix(curator, mu * math.sqrt(MATRIX_SHARE))
         values, vectors = matrix.spectrum
+        spread = np.minimum(std / values[:, 0], MOST_SPREAD / math.sqrt(values.shape[1]))
         whitening = vectors / np.sqrt(values)[:, None, :]
-        weights = self._descent(curator, problem, whitening, mu)
+        weights, steps = self._descent(curator, problem, whitening, mu)
         curved = problem.loss.curvature * matrix.matrix
         fit = Fit.good(problem.minimise(problem.regularised(Quadratic(curved, -2 * times(curved, weights)))))
-        return fit.knowing(CLIPS)
+        return fit.knowing(_uncertainty(problem, whitening, spread, steps))
 
-    def _matrix(self, curator: Curator, mu: float) -> Quadratic:
-        """Return X'X with noise and floored eigenvalues, as the matrix of an objective."""
+    def _matrix(self, curator: Curator, mu: float) -> tuple[Quadratic, float]:
+        """Return X'X with floored eigenvalues as an objective's matrix, and the std of its noise off the diagonal."""
         moments = SecondMoments(curator.geometry, ("xx",))
         if not moments.size:  # an intercept alone, whose square adds up to n
             exact = moments.matrix(np.zeros((curator.runs, 0)), curator.n)
-            return Quadratic(exact, np.zeros(exact.shape[:2]))
+            return Quadratic(exact, np.zeros(exact.shape[:2])), 0.0
         noise = moments.gaussian(mu)
         noisy = moments.matrix(curator.release(moments, noise), curator.n)
-        return Quadratic(noisy, np.zeros(noisy.shape[:2])).floored(FLOOR * moments.floor(noise))
+        floor = moments.floor(noise)
+        std = floor / (2 * math.sqrt(curator.geometry.dimension))
+        return Quadratic(noisy, np.zeros(noisy.shape[:2])).floored(FLOOR * floor), std
 
-    def _descent(self, curator: Curator, problem: Problem, whitening: np.ndarray, mu: float) -> np.ndarray:
-        """Return the weights after all steps: (runs, D)."""
+    def _descent(self, curator: Curator, problem: Problem, whitening: np.ndarray, mu: float) -> tuple[np.ndarray, list[Step]]:
+        """Return the weights after all steps, (runs, D), and the steps in whitened coordinates."""
         size, rows = curator.geometry.dimension, curator.geometry.replaced_rows
         place, move = np.zeros((2, curator.runs, size))  # in whitened coordinates
         query = WhitenedGradient(problem, whitening, place)
         counts_mu, step_mus = shares(mu, query.counted)
         _, counts, _ = query.answer(curator.release(query, query.noise(counts_mu)))
+        steps: list[Step] = []
         for step_mu in step_mus:
             clipped = np.minimum(CLIPPED * rows * 2 * math.sqrt(size) / step_mu, MOST_CLIPPED * curator.n)
             query = WhitenedGradient(problem, whitening, times(whitening, place), query.limits_for(counts, clipped))
@@ -144,8 +158,22 @@ class Best(Mechanism):
             trust = np.maximum(0.0, 1 - DOUBT * size * np.square(noise.scale[:, 0]) / square)
             longer = 1 / np.clip(curvature / curator.n, LEAST_CURVED, 1.0)
             move = (1 + trust * (longer - 1))[:, None] * gradient + (MOMENTUM * trust)[:, None] * move
+            steps.append((place, -gradient, noise.scale[:, 0]))
             place = place + move
-        return times(whitening, place)
+        return times(whitening, place), steps
+
+
+def _uncertainty(problem: Problem, whitening: np.ndarray, spread: np.ndarray, steps: list[Step]) -> Uncertainty | str:
+    """Return what the last steps tell: in whitened coordinates X'X is the identity, up to its noise."""
+    if reason := no_minimum(problem):
+        return reason
+    assert problem.loss is not None
+    if not problem.loss.exact:
+        return CLIPS
+    places, gradients, noise = (np.stack(part, axis=1) for part in zip(*steps[-COUNTED_STEPS:], strict=True))
+    parts = places, gradients, noise, np.ones_like(spread), spread
+    matrix = np.tile(np.eye(places.shape[2]), (len(places), 1, 1))
+    return Iterates(*parts, LARGEST_VARIANCE, exact=True, curvature=matrix, coordinates=whitening)
 
 
 def joined(fits: Sequence[Fit]) -> Fit:

@@ -10,6 +10,7 @@ import pytest
 from dpbench.accounting.conversion import gdp_of_epsilon
 from dpbench.audit.procedure import audit
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
+from dpbench.contracts.uncertainty import IntervalRequest
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.privacy.ledger import Budget
@@ -117,3 +118,10 @@ def test_it_beats_one_release_of_the_moments_on_a_skewed_table(drawn, make, fit_
         return float(np.median(np.mean(np.square(rows.y[:, None] - rows.x @ weights.T), axis=0)))
 
     assert error("best") - error("no_privacy") < (error("ssp") - error("no_privacy")) / 2
+
+
+def test_with_vanishing_noise_its_intervals_end_at_its_weights(drawn, make, fit_mechanism) -> None:
+    fitted = fit_mechanism("best", drawn(n=1_000), make("model", "linear"), 1e16)
+    made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "iterates", "table"))
+    x = drawn(n=1_000).x  # of the collinear group, only predictions are known
+    np.testing.assert_allclose([made.low @ x.T, made.high @ x.T], [fitted.fit.weights @ x.T] * 2, rtol=0, atol=2e-3)
