@@ -25,6 +25,7 @@ Array = np.ndarray
 
 NO_LAW = "its noise has no law that intervals could be made of"
 PENALISED = "a penalty draws the weights towards 0, by an amount that no interval covers; model=linear has intervals"
+NAIVE_TABLE = "the textbook formula counts sampling alone, and inference.covers=table the noise of privacy alone"
 RANGE_ONLY = (
     "Conservative: the release tells nothing about the variance of the residuals, so the largest that the target's range allows "
     "is taken."
@@ -72,6 +73,8 @@ class ReleasedMoments(Uncertainty):
         }
         if request.method not in make:
             return f"its release allows the methods {', '.join(self.methods)}"
+        if request.method == "naive" and request.covers == "table":
+            return NAIVE_TABLE
         return make[request.method](request)
 
     def _delta(self, request: IntervalRequest) -> Intervals:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t
 
 from dpbench.contracts.uncertainty import Covers, IntervalRequest, Intervals, Method
-from dpbench.inference.released_moments import APPROXIMATION, RANGE_ONLY, ReleasedMoments
+from dpbench.inference.released_moments import APPROXIMATION, NAIVE_TABLE, RANGE_ONLY, ReleasedMoments
 from dpbench.privacy.queries.noisy_moments import NoisyMoments
 
 from .moments_factory import COEFFICIENTS, LAWS, exact_sums, noisy
@@ -89,6 +89,13 @@ def test_percentiles_of_the_bootstrap_cover_too() -> None:
     moments = noisy(exact_sums(400, N, np.random.default_rng(5)), 12.0, seed=7)
     intervals = made(moments, "bootstrap", draws=399)
     assert 0.925 < ((intervals.low <= COEFFICIENTS) & (intervals.high >= COEFFICIENTS))[:, 1:].mean() < 0.975
+
+
+def test_the_textbook_formula_says_nothing_of_the_table() -> None:
+    """It has no noise of privacy, so it has no part that inference.covers=table could leave in."""
+    moments = noisy(exact_sums(1, N, np.random.default_rng(4)), 1.0)
+    request = IntervalRequest(moments.vector, np.array([float(N)]), "naive", "table")
+    assert ReleasedMoments(moments).intervals(request) == NAIVE_TABLE
 
 
 def test_the_noise_alone_is_covered_where_only_the_table_counts() -> None:
