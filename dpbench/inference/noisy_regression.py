@@ -155,8 +155,11 @@ class NoisyRegression:
         values, vectors = self._spectrum
         floor = np.maximum(self.floor, np.finfo(float).tiny)[:, None]
         hidden = 1 - np.clip(values / floor, 0.0, 1.0)
+        # a column that was multiplied with q < 1, to even out the noise, has a coefficient that is 1/q times as large
+        shares = (np.square(self.columns)[:, None, :] @ np.square(vectors))[:, 0, :]
         explained = np.maximum(np.einsum("ri,ri->r", self.estimate, self.vector), 0.0)[:, None]
-        return np.asarray((vectors * (np.square(hidden) * explained / (4 * floor))[:, None, :]) @ np.swapaxes(vectors, 1, 2))
+        variances = np.square(hidden) * explained / (4 * floor * shares)
+        return np.asarray((vectors * variances[:, None, :]) @ np.swapaxes(vectors, 1, 2))
 
     @cached_property
     def fourth_cumulant(self) -> Array:

@@ -88,6 +88,18 @@ def test_where_only_squares_have_noise_the_floor_is_theirs() -> None:
     assert np.isfinite(fit.privacy_covariance).all()
 
 
+def test_the_allowance_for_a_hidden_column_is_in_the_columns_own_units() -> None:
+    """A column with 100 times the noise is hidden: its coefficient is allowed no less than with even noise."""
+    matrix, vector, law = np.diag([900.0, 4.0])[None], np.array([[300.0, 1.0]]), LAWS["gaussian"]
+    scale = np.array([[[4.0, 4.0], [4.0, 4.0]]])
+    even = NoisyRegression.of(NoisyMoments(matrix, vector, None, law, scale, np.full((1, 2), 4.0)))
+    uneven = NoisyRegression.of(
+        NoisyMoments(matrix, vector, None, law, scale * [[1.0, 100.0], [100.0, 100.0]], np.array([[4.0, 400.0]]))
+    )
+    allowed = [float(fit.floor_bias[0, 1, 1] * fit.columns[0, 1] ** 2) for fit in (even, uneven)]
+    assert 0 < allowed[0] < allowed[1]
+
+
 def test_what_the_floor_hides_widens_the_hidden_directions_alone() -> None:
     """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4."""
     moments = NoisyMoments(
