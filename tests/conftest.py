@@ -46,7 +46,7 @@ SLOW = (
     *("end_to_end", "guard", "browser", "laws", "scripts", "sweeps", "tracking", "audit", "report/figures"),
     *("plugins/datasets", "plugins/attacks", "plugins/papers", "plugins/test_matrix.py", "plugins/models/test_lasso.py"),
     *("cli/test_report.py", "cli/test_data.py", "cli/test_audit.py", "cli/test_claims.py", "cli/test_plan.py"),
-    "cli/test_reproduce.py",
+    *("cli/test_compare.py", "cli/test_reproduce.py"),
     *("cli/test_leaderboard.py", "report/leaderboard/test_diagrams.py", "plugins/studies"),
     *("records/test_names.py", "contracts/test_metric.py", "experiments/test_presets.py"),
     *("plugins/mechanisms/test_diffprivlib", "plugins/mechanisms/test_opendp"),  # a process for each fit, where installed

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 MIN_RUN_ID_LENGTH = 6
 """Minimum length of a run-id prefix that names a sweep."""
+NEWEST = ("latest", "previous")
+"""Names of the newest sweep and of the one before."""
 MAX_LISTED_SWEEPS = 10
 """How many sweeps a refusal lists."""
 
@@ -32,7 +35,14 @@ def write_sweep_files(sweep: SweepRecord, folder: Path) -> None:
 
 
 def read_sweep(store: Store, name: str | None = None) -> SweepRecord:
-    """Return a finished sweep: the newest one with this preset or this run id (a prefix is enough), or the newest of all."""
+    """Return a finished sweep: the newest one with this preset or this run id (a prefix is enough), or the newest of all.
+
+    ``latest`` is the newest as well, and ``previous`` the one before it.
+    """
+    if name in NEWEST:
+        readable = (sweep for run in _finished(store) if (sweep := _read(store, run)) is not None)
+        if (named := next(islice(readable, NEWEST.index(name), None), None)) is not None:
+            return named
     names = []
     for run in _finished(store):
         preset = run.data.tags.get(PRESET)

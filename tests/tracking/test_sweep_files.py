@@ -167,3 +167,12 @@ def test_the_plan_has_a_row_per_cell_with_the_reason(tmp_path: Path) -> None:
         ("run", "", "fm", ""),
         ("pruned", "fm, on robust: no", "fm", "robust"),
     ]
+
+
+def test_the_newest_sweep_and_the_one_before_have_names(uri: str, rows: list[CellRecord], store: Store) -> None:
+    first = read_sweep(store, "latest").run_id
+    run(uri, mechanism="no_privacy")
+    newest = read_sweep(store, "latest").run_id
+    assert newest != first
+    assert read_sweep(store).run_id == newest
+    assert read_sweep(store, "previous").run_id == first

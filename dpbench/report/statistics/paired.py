@@ -150,7 +150,7 @@ def against_best(cells: Sequence[CellRecord]) -> Contest | None:
     best, threshold = order[0], PRACTICAL_SHARE * (distance(order[0]) or 0.0)
     with one_thread():  # the products are small: waiting for a second thread takes ten times as long
         comparisons = [compare(best, cell, threshold) for cell in order[1:]]
-    return Contest(best, _holm(comparisons))
+    return Contest(best, holm(comparisons, len(comparisons) * (len(comparisons) + 1) // 2))
 
 
 def distance(cell: CellRecord) -> float | None:
@@ -159,9 +159,8 @@ def distance(cell: CellRecord) -> float | None:
     return None if low is None or high is None else high - low
 
 
-def _holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Step down from the smallest p; the pairs without the best, and those that were not tested, come last."""
-    pairs = len(comparisons) * (len(comparisons) + 1) // 2
+def holm(comparisons: Sequence[Comparison], pairs: int) -> tuple[Comparison, ...]:
+    """Correct the p-values for a number of pairs: step down from the smallest; pairs that were not tested come last."""
     corrected = list(comparisons)
     largest = 0.0
     tested = [(comparison.p, index) for index, comparison in enumerate(comparisons) if comparison.p is not None]
