@@ -52,7 +52,9 @@ def record_of(
     if errors:
         tags = cell_tags(provenance, Standing(cell.settings.noise))
         return CellRecord("failed", params, tags, {}, primary, errors[0], key=cell.key, detail=DetailInMemory(cell.record_config))
-    runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in parts[0].runs}
+    # a block whose intervals failed has no metrics of them
+    everywhere = [name for name in parts[0].runs if all(name in part.runs for part in parts)]
+    runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in everywhere}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
     total = ledger.total
     made = [part.intervals for part in parts if part.intervals is not None]
@@ -171,6 +173,7 @@ def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dic
     """Return rates from 0 to 1, and the notes of the fit."""
     words = {"repaired": "repaired", "diverged": "diverged", "failed": "failed_test"}
     rates = {name: float((runs["status"] == word).mean()) for name, word in words.items()}
-    events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in parts[0].health}
+    everywhere = [name for name in parts[0].health if all(name in part.health for part in parts)]
+    events = {name: float(np.concatenate([part.health[name] for part in parts]).mean()) for name in everywhere}
     notes = {name: float(value) for name, value in parts[0].notes.items()}
     return {f"health/{name}": value for name, value in {"not_positive_definite": 0.0, **rates, **events, **notes}.items()}

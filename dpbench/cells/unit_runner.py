@@ -31,6 +31,7 @@ from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows
+from dpbench.inference.wording import absent
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
@@ -137,7 +138,10 @@ class UnitRunner:
         def draws(run: int) -> np.random.Generator:
             return stream(self.source.seed, self.source.identity, "intervals", *self.block.runs[run])
 
-        return intervals_of(fit, cell.inference, self.truth, draws)
+        try:
+            return intervals_of(fit, cell.inference, self.truth, draws)
+        except Exception as error:  # noqa: BLE001  intervals come after the fit: their failure costs no other number
+            return CellIntervals((absent(f"making them failed with {type(error).__name__}"),))
 
     @cached_property
     def truth(self) -> Truth:

@@ -32,7 +32,8 @@ RANGE_ONLY = (
 )
 APPROXIMATION = (
     "They are about the minimum of the quadratic approximation of the loss, not about the coefficients of logistic regression: "
-    "the stronger the effects, the further it lies towards 0, and the lower is the coverage."
+    "the stronger the effects, the further it lies towards 0. With 4,000 rows and ε = 3.2 they cover .96 of the slopes if the "
+    "log odds have a standard deviation of 0.25, and .42 if it is 1."
 )
 
 

@@ -155,3 +155,39 @@ def test_a_mechanism_that_returns_no_fit_for_every_run_fails(drop_in: Callable[[
     (unit,) = plan(grid_points(["mechanism=empty", *GRID])).units()
     (result,) = run_unit(unit)
     assert words in result.error
+
+
+UNSURE = '''
+    from dataclasses import dataclass
+
+    from dpbench import Fit, Mechanism, hookimpl
+    from dpbench.contracts.uncertainty import Uncertainty
+
+    class Raises(Uncertainty):
+        methods = ("covariance",)
+
+        def intervals(self, request):
+            raise ZeroDivisionError("a row says 42")
+
+    @dataclass(frozen=True)
+    class Unsure(Mechanism):
+        """Cannot make the intervals that it announces."""
+
+        name = "unsure"
+
+        def fit(self, curator, problem, budget):
+            fit = curator.reveal("exact fit", problem.exact, "a test")
+            return fit.knowing(Raises())
+
+    @hookimpl
+    def dpbench_mechanisms():
+        return [Unsure]
+'''
+
+
+def test_intervals_that_cannot_be_made_cost_no_other_number(drop_in: Callable[[str], None]) -> None:
+    drop_in(UNSURE)
+    ((_, result),) = run(plan(grid_points(["mechanism=unsure", *GRID]))).items()
+    assert not result.error
+    assert np.isfinite(result.runs["utility/mse"]).all()
+    assert result.intervals.sentences == ("No intervals: making them failed with ZeroDivisionError.",)
