@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dpbench.base.environment import check_environment
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.interruption import interrupted_by_signals
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -25,7 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_environment()
         arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
         module = "dpbench.sweeps.hydra.app" if _is_for_hydra(arguments) else "dpbench.cli.main"
-        code: int = import_module(module).main(arguments)
+        with interrupted_by_signals():
+            code: int = import_module(module).main(arguments)
         sys.stdout.flush()
         return code
     except (Refused, Unfinished) as error:

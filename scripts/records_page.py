@@ -76,8 +76,16 @@ BILL = """\
 Metrics, if there are at least two private cells to choose from (see [privacy.md](privacy.md)):
 """
 END = """\
-The MLflow status of a run is `FINISHED`; `FAILED` if the cell, or a cell of the sweep, failed; `KILLED` if it was interrupted.
-The cells that were finished by then stay recorded, and the same command goes on from there.
+The MLflow status of a run is `FINISHED`; `FAILED` if the cell, or a cell of the sweep, failed; `KILLED` if it was
+interrupted. The cells that were finished by then stay recorded, and the same command goes on from there: the sweep that
+finishes the grid becomes the parent of them all.
+
+Ctrl-C, SIGTERM (`kill`, schedulers) and SIGHUP (a terminal that closes) all end a command in this way, with exit code 130. A
+signal that is ignored, as under `nohup`, stays ignored, and `dpbench.sweep(…)` in your own program leaves SIGTERM and SIGHUP
+to it. A sweep whose process was killed outright (SIGKILL, out of memory, no power) is closed by the next sweep on the same
+store, and a cell that was half written then is deleted (MLflow keeps deleted runs until `mlflow gc`). While a sweep runs, its
+tag `dpbench.lease` names its host and process and is renewed every minute. The process counts as dead if it is gone from the
+host that looks, or if it was silent for 15 minutes.
 """
 
 

@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
+from dpbench.base.interruption import ENDING_SIGNALS
 from dpbench.base.one_thread import one_thread
 
 SUPPORTED = sys.platform == "linux"
@@ -104,6 +105,8 @@ def _serve(pipe: Connection, prepare: Callable[[], object]) -> None:
     _is_copy = True
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in ENDING_SIGNALS:  # the command's handlers are of no use here
+        signal.signal(number, signal.SIG_DFL)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
@@ -121,6 +124,8 @@ def _serve(pipe: Connection, prepare: Callable[[], object]) -> None:
                 pipe.close()
                 _answer(sender, message)
             sender.close()
+            if receiver not in wait([receiver, pipe]):  # the process that sent the task has ended
+                os.killpg(0, signal.SIGKILL)
             try:
                 answer = receiver.recv_bytes()
             except EOFError:

@@ -1,15 +1,18 @@
 """Engines: where work units run. One loop over ``concurrent.futures``; an engine defines how workers start and die."""
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from dpbench.base.errors import Refused, unknown
@@ -121,6 +124,7 @@ class _Pool(ProcessPoolExecutor):
     """Processes that do not import the caller's program, and that can be stopped without touching other processes."""
 
     def __init__(self, workers: int) -> None:
+        _start_resource_tracker()
         # spawned, not forked: a fork copies locks that other threads hold, and only spawning works on every system
         super().__init__(workers, multiprocessing.get_context("spawn"), _prepare_worker)
         self._workers_started: set[multiprocessing.process.BaseProcess] = set()
@@ -135,6 +139,17 @@ class _Pool(ProcessPoolExecutor):
     def terminate(self) -> None:
         for process in self._workers_started:
             process.terminate()
+
+
+def _start_resource_tracker() -> None:
+    """Start the process that removes the pool's semaphores, so that a terminal that closes does not end it before this one."""
+    if not hasattr(signal, "SIGHUP"):
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # new processes inherit what is blocked
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -162,5 +177,16 @@ class _Inline(Executor):
 
 
 def _prepare_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    for name in ("SIGINT", "SIGHUP"):  # a terminal sends them to all processes; the parent handles them
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="dpbench-parent", daemon=True).start()
     os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent has ended, even by SIGKILL, which gives no process the time to stop its workers."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)

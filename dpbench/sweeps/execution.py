@@ -1,9 +1,7 @@
 """Run a plan: units to the engine, results to records, records to the store's one writer."""
 
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +10,7 @@ from typing import Any
 
 from dpbench.audit.result import AuditResult
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.interruption import interruptions_held
 from dpbench.cells.audit_unit import AuditUnit, run_audit
 from dpbench.cells.summaries import record_of
 from dpbench.cells.unit_runner import run_unit
@@ -26,6 +25,7 @@ from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
 from dpbench.sweeps.engines import Engine, WorkerDied, engine_named, run
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.sweeps.resuming import resume
+from dpbench.tracking.leases import close_abandoned
 from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.sweep_files import write_sweep_files
@@ -60,18 +60,20 @@ def execute(
     tracking = config["tracking"]
     _check_settings(config)
     with open_store(tracking["uri"], tracking["experiment"]) as store, Writer(store) as writer:
+        with _uninterrupted(store):
+            close_abandoned(store)
         recorded: Mapping[str, CellRecord] = {}
         if not config["rerun"]:
             plan, recorded = resume(plan, writer)
         audits = Audits(plan, recorded, audit_file(store))
         engine = engine_named(config["engine"]["name"], config["engine"]["workers"], plan.seconds + audits.seconds)
         record = describe_sweep(plan, config, command, overrides)
-        key = sweep_key(plan, record.preset)
+        key_of_sweep = sweep_key(plan, record.preset)
         text = f"`{record.command}`\n\n"
         parent = None
-        if sweep and (plan.to_run or audits.change(recorded.values()) or not writer.repeated(key)):
+        if sweep and (plan.to_run or audits.change(recorded.values()) or not writer.repeated(key_of_sweep)):
             with _uninterrupted(store):
-                parent = writer.open_sweep(key, sweep_title(plan, record.preset), record, f"{text}Still running.")
+                parent = writer.open_sweep(key_of_sweep, sweep_title(plan, record.preset), record, f"{text}Still running.")
         records: dict[str, CellRecord] = {}
 
         def write(cell: CellRecord) -> None:
@@ -85,10 +87,13 @@ def execute(
             kept = f"{len(records)} of {len(plan.to_run)} cells are finished and stay recorded in {store.shown}."
             print(f"{kept} {again} runs the others only.", file=sys.stderr)
             if parent:
-                writer.close_sweep(parent, "KILLED", f"{text}Interrupted: {len(records)} cells were recorded.")
+                with _uninterrupted(store):
+                    writer.close_sweep(parent, "KILLED", f"{text}Interrupted: {len(records)} cells were recorded.")
             raise
         with _uninterrupted(store):
             recorded = {key: writer.vouch(cell, audits.new_tags(cell)) for key, cell in recorded.items()}
+            if parent:
+                writer.gather(parent, key_of_sweep, recorded.values())
         summary = SweepSummary(replace(record, cells=tuple(records_of(plan, records, recorded)), run_id=parent or ""))
         with _uninterrupted(store):
             view = save_view(store)
@@ -211,19 +216,12 @@ def _uninterrupted(store: Store) -> Iterator[None]:
     """
     from mlflow.exceptions import MlflowException
 
-    pressed: list[object] = []
-    in_main = threading.current_thread() is threading.main_thread()  # only the main thread may set a signal's handler
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(_)) if in_main else None
-    try:
-        yield
-    except MlflowException as error:
-        reason = str(error).partition("\n")[0]
-        raise Unfinished(f"The tracking store {store.shown!r} could not be written any more: {reason}") from error
-    finally:
-        if in_main:
-            signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+    with interruptions_held():
+        try:
+            yield
+        except MlflowException as error:
+            reason = str(error).partition("\n")[0]
+            raise Unfinished(f"The tracking store {store.shown!r} could not be written any more: {reason}") from error
 
 
 @contextmanager

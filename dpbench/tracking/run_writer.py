@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from dpbench.records.cell_tags import AUDIT_TAGS
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.cell_files import StoredDetail, write_cell_files
+from dpbench.tracking.leases import Heartbeat, own_lease
 from dpbench.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Ending = Literal["FINISHED", "FAILED", "KILLED"]
 
-STORE_TAGS = (names.KIND, names.KEY, names.STATUS, names.ERROR)
+STORE_TAGS = (names.KIND, names.KEY, names.STATUS, names.ERROR, names.LEASE)
 """Tags that only the store needs: a record has them as fields."""
 MAX_TAG_LENGTH = 8_000
 MAX_PARAM_LENGTH = 6_000
@@ -42,6 +43,8 @@ class Writer(AbstractContextManager["Writer"]):
         self._store = store
         self._client = store.client
         self._open_runs: set[str] = set()
+        self._leased: dict[str, Heartbeat] = {}
+        self._parents: dict[str, str] = {}
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         from mlflow.exceptions import MlflowException
@@ -62,6 +65,7 @@ class Writer(AbstractContextManager["Writer"]):
                 key = run.data.tags.get(names.KEY, "")
                 if key in wanted:
                     records.setdefault(key, stored_cell(run, self._store))
+                    self._parents[run.info.run_id] = run.data.tags.get(names.PARENT, "")
                 if len(records) == len(wanted):
                     break
         return records
@@ -85,6 +89,14 @@ class Writer(AbstractContextManager["Writer"]):
         if run is not None:
             self._client.set_tag(run.info.run_id, names.REPEATED, str(_now()))
         return run is not None
+
+    def gather(self, parent: str, sweep_key: str, records: Iterable[CellRecord]) -> None:
+        """Move recorded cells from interrupted sweeps of the same cells to the sweep that finishes them."""
+        query = f"tags.`{names.KIND}` = 'sweep' and tags.`{names.SWEEP_KEY}` = '{sweep_key}' and attributes.status = 'KILLED'"
+        interrupted = {run.info.run_id for run in self._store.search(query)}
+        for record in records:
+            if self._parents.get(record.run_id) in interrupted:
+                self._client.set_tag(record.run_id, names.PARENT, parent)
 
     def write(self, record: CellRecord, parent: str | None) -> str:
         """Write one cell and return the id of its run."""
@@ -135,15 +147,27 @@ class Writer(AbstractContextManager["Writer"]):
         self._end(parent, status)
 
     def _begin(self, name: str, tags: Mapping[str, str], start: int) -> "Run":
+        if names.PARENT not in tags:  # the lease of a sweep is that of its cells
+            tags = {**tags, names.LEASE: own_lease().text}
         source = {"mlflow.source.name": "dpbench", "mlflow.source.type": "LOCAL"}
         texts = {key: value if key == names.NOTE else _cut(value, MAX_TAG_LENGTH) for key, value in tags.items()}
         run = self._client.create_run(self._store.experiment_id, start_time=start, tags={**source, **texts}, run_name=name)
         self._open_runs.add(run.info.run_id)
+        if names.LEASE in tags:
+            self._leased[run.info.run_id] = Heartbeat(self._client, run.info.run_id)
         return run
 
     def _end(self, run_id: str, status: Ending, end: int | None = None) -> None:
+        from mlflow.exceptions import MlflowException
+
+        heartbeat = self._leased.pop(run_id, None)
+        if heartbeat is not None:
+            heartbeat.end()
         self._client.set_terminated(run_id, status=status, end_time=end)
         self._open_runs.discard(run_id)
+        if heartbeat is not None:
+            with suppress(MlflowException):  # a process that took this one for dead has removed the lease
+                self._client.delete_tag(run_id, names.LEASE)
 
     @contextmanager
     def _artifacts(self, run: "Run") -> Iterator[Path]:

@@ -3,7 +3,7 @@
 import atexit
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +41,12 @@ class Store(AbstractContextManager["Store"]):
     def is_server(self) -> bool:
         return scheme(self.uri) in SERVERS
 
-    def search(self, query: str, limit: int | None = None) -> Iterator["Run"]:
-        """Yield the runs of the experiment that match a query, the newest first, reading them page by page."""
+    def search(self, query: str, limit: int | None = None, experiments: Sequence[str] = ()) -> Iterator["Run"]:
+        """Yield the runs of the experiment, or of others by their ids, that match a query, the newest first, page by page."""
         newest, size, token = ["attributes.start_time DESC"], limit or PAGE_SIZE, None
         while True:
-            page = self.client.search_runs([self.experiment_id], query, max_results=size, order_by=newest, page_token=token)
+            ids = list(experiments) or [self.experiment_id]
+            page = self.client.search_runs(ids, query, max_results=size, order_by=newest, page_token=token)
             yield from page
             token = page.token
             if limit or not token:

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 from dpbench.base.errors import Refused
+from dpbench.base.interruption import interrupted_by_signals
 from dpbench.records.names import DIGEST_KEY, KIND
 from dpbench.tracking.connection import Missing, merge_write_ahead_log
 from dpbench.tracking.store import Store, open_store
@@ -71,7 +72,7 @@ def serving(uri: str, port: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]
     """Yield the address and the process of MLflow's server for a store. All that it started ends with the context."""
     port = _free_port(port)
     address = f"http://{HOST}:{port}"
-    with tempfile.TemporaryDirectory(prefix="dpbench-") as folder, _terminable():
+    with tempfile.TemporaryDirectory(prefix="dpbench-") as folder, interrupted_by_signals():
         log = Path(folder, "server.log")
         process = _start(uri, port, Path(folder), log)
         try:
@@ -131,14 +132,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_SECONDS)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Treat a request to terminate or a closed terminal as Ctrl-C, so that the server never outlives this process."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -111,3 +113,39 @@ def test_a_task_ends_at_its_time_limit() -> None:
     with pytest.raises(TaskFailed, match="took too long"):
         run_pristine(sleep, seconds=0.2)
     assert run_pristine(memory, seconds=10) == ["prepared"]
+
+
+PARENT = """
+import sys, time
+from dpbench.base import pristine_process
+pristine_process.put_aside(lambda: None)
+print(pristine_process._copy._process, flush=True)
+if sys.argv[1] == "busy":
+    pristine_process.run_pristine(time.sleep, 60, seconds=60)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("state", ["idle", "busy"])
+def test_the_copy_and_its_task_end_with_the_process_that_made_it(state: str) -> None:
+    def group(leader: int) -> list[str]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                word, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+                found += [path.parent.name] if int(its_group) == leader and word != "Z" else []
+        return found
+
+    def wait_for(count: int) -> None:
+        end = time.monotonic() + 20
+        while len(group(copy)) != count and time.monotonic() < end:
+            time.sleep(0.01)
+        assert len(group(copy)) == count
+
+    command = [sys.executable, "-c", PARENT, state]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        copy = int(parent.stdout.readline())
+        wait_for(2 if state == "busy" else 1)
+        parent.kill()
+    wait_for(0)

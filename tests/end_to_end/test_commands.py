@@ -203,11 +203,12 @@ def test_a_cell_has_the_declared_parameters(folder: Folder) -> None:
 
 def test_a_cell_and_a_sweep_have_the_declared_tags(folder: Folder) -> None:
     only_of_some_cells = {names.ERROR, names.ROWS_DROPPED, names.REMARKS, names.TARGET_TRANSFORM}
-    only_of_some_cells |= {names.GUARANTEE_WHY, names.REPLAYED_N, names.DIGEST_KEY, names.ROWS_BEYOND_LIMIT}
+    only_of_some_cells |= {names.GUARANTEE_WHY, names.REPLAYED_N, names.DIGEST_KEY, names.ROWS_BEYOND_LIMIT, names.LEASE}
     assert set(folder.named("tags", folder.ids("cell")[0])) == texts(names.declared("cell_tags")) - only_of_some_cells
     assert set(folder.named("tags", folder.ids("sweep")[0])) == texts(names.declared("sweep_tags")) - {
         names.PRESET,
         names.REPEATED,
+        names.LEASE,
     }
 
 

@@ -6,6 +6,8 @@ import importlib
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -176,6 +178,27 @@ def test_an_exception_in_the_loop_stops_the_processes_too(do: Do) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
+    assert gone(pids)
+
+
+PARENT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from engine_tasks import do
+from dpbench.sweeps.engines import Local, run
+for (word, *_), pid in run(Local(2), do, [("pid", 1), ("pid", 2), ("pid", 3), *[("sleep", 60)] * 4]):
+    print(pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_workers_end_with_their_parent_however_it_ends(number: int) -> None:
+    command = [sys.executable, "-c", PARENT, str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pids = {int(parent.stdout.readline()) for _ in range(3)}
+        assert all(map(alive, pids))
+        parent.send_signal(number)
     assert gone(pids)
 
 

@@ -1,0 +1,39 @@
+"""A sweep that a signal ends, however rudely, is finished by the same command as if nothing had happened."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
+
+
+@pytest.fixture(scope="module")
+def kill_sweeps() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("kill_sweeps", ROOT / "scripts" / "kill_sweeps.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kill_sweeps"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def expected(kill_sweeps: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return kill_sweeps.undisturbed(tmp_path_factory.mktemp("undisturbed"))
+
+
+@pytest.mark.parametrize("engine", ["serial", "local"])
+@pytest.mark.parametrize(("name", "moment"), [("SIGKILL", 7), ("SIGTERM", 1), ("SIGHUP", 12)])
+def test_the_same_command_finishes_a_sweep_that_a_signal_ended(
+    kill_sweeps: ModuleType, expected: Any, tmp_path: Path, engine: str, name: str, moment: int
+) -> None:
+    assert list(kill_sweeps.faults(tmp_path, engine, name, moment, expected)) == []
