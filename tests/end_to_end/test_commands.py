@@ -170,7 +170,9 @@ def test_the_note_answers_and_shows_the_figure(folder: Folder) -> None:
 def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(folder: Folder) -> None:
     run_id = folder.ids("cell")[3]
     home = folder.artifacts(run_id)
-    assert sorted(path.name for path in home.iterdir()) == ["clipped.json", "config.yaml", "ledger.json", "runs.parquet"]
+    assert sorted(path.name for path in home.iterdir()) == [
+        *("clipped.json", "config.yaml", "intervals.json", "ledger.json", "runs.parquet")
+    ]
     config = yaml.safe_load((home / "config.yaml").read_text())
     assert (config["mechanism"]["name"], config["epsilon"], config["splits"]["repeats"]) == ("fm", 0.1, 50)
     ledger = json.loads((home / "ledger.json").read_text())
