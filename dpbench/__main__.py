@@ -3,25 +3,50 @@
 Hydra is imported for a run only, because importing it takes longer than answering most questions.
 """
 
+import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 from dpbench.base.environment import check_environment
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.interruption import interrupted_by_signals
+from dpbench.base.user_path import user_path
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+ASCII_NAMES = {
+    "ε": "eps",
+    "δ": "delta",
+    "Δ": "Delta",
+    "ρ": "rho",
+    "μ": "mu",
+    "–": "-",
+    "…": "...",
+    "≤": "<=",
+    "≥": ">=",
+    "−": "-",
+}
+"""What a terminal shows that cannot show a character; any other such character is a question mark."""
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding lacks: a handler of errors for Python's codecs."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(ASCII_NAMES.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("dpbench", _in_ascii)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ε or box characters shows a question mark instead
+            stream.reconfigure(errors="dpbench")
     try:
         check_environment()
         arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
@@ -31,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except (Refused, Unfinished) as error:
-        print(" ".join(str(error).splitlines()), file=sys.stderr)
+        print(re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(error).splitlines())), file=sys.stderr)
         return REFUSED if isinstance(error, Refused) else FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
@@ -61,7 +86,7 @@ def _take_plugins_dir(arguments: list[str]) -> list[str]:
         folder = folder if equals else next(rest, "")
         if not folder:
             raise Refused("The option --plugins-dir must be followed by a folder. Got nothing instead.")
-        os.environ["DPBENCH_PLUGINS_DIR"] = str(Path(folder).expanduser().resolve())
+        os.environ["DPBENCH_PLUGINS_DIR"] = str(user_path(folder).resolve())
     return others
 
 

@@ -130,3 +130,15 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     finally:
         os.close(writing)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_terminal_that_lacks_a_letter_shows_its_name() -> None:
+    assert "ε = 1 ≤ δ ☃".encode("cp1252", errors="dpbench") == b"eps = 1 <= delta ?"
+
+
+def test_control_characters_of_a_name_never_reach_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(monkeypatch, Refused("There is no column named \x1b[31mred\x9b."))
+    assert main(["mechanism=fm"]) == 2
+    assert capsys.readouterr().err == "There is no column named ?[31mred?.\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.user_path import user_path
 from dpbench.experiments.claims import NEWEST, Claim, Verdict, claims_in, claims_of, judge, papers_with_claims
 from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
 
@@ -29,7 +30,7 @@ def command(
     verdicts = _verdicts(_claims(paper, file), uri, experiment, sweep)
     # files first, since the reader of a pipe may stop reading what is printed
     writers = {out: lambda to: to.write_text(markdown(verdicts), encoding="utf-8"), table: lambda to: write_csv(verdicts, to)}
-    written = [_write(Path(name).expanduser().resolve(), write) for name, write in writers.items() if name is not None]
+    written = [_write(user_path(name).resolve(), write) for name, write in writers.items() if name is not None]
     print_scorecard(verdicts)
     for path in written:
         click.echo(f"Written: {path}")

@@ -20,6 +20,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from dpbench.sweeps.execution import check_settings
     from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
     from dpbench.sweeps.resuming import resume
@@ -28,6 +29,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
 
     points = grid_points(overrides)
     planned = plan(points)
+    check_settings(points[0].config)
     tracking = points[0].config["tracking"]
     # without a store, or where it cannot be reached, nothing is known to be recorded
     with suppress(Refused), open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dpbench.base.errors import Refused, Unfinished, unknown
+from dpbench.base.user_path import user_path
 
 GROUPS = ("mechanism", "model", "dataset", "inference")
 KEYS = ("epsilon", "delta", "budget", "accounting", "sensitivity")
@@ -78,7 +79,7 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
 def _path(out: Any, overwrite: bool) -> Path:
     if not isinstance(out, str) or not out:
         raise Refused("A release needs a file to write, as in out=model.json.")
-    path = Path(out).expanduser()
+    path = user_path(out)
     if not path.parent.is_dir():
         raise Refused(f"The folder of out={out} does not exist.")
     if not os.access(path.parent, os.W_OK):

@@ -15,14 +15,14 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     the newest sweep. A report that lies in the folder already is replaced; other files there are never touched, and where one
     has the name of a file of the new report nothing is written.
     """
-    from pathlib import Path
 
+    from dpbench.base.user_path import user_path
     from dpbench.report.formatting import plural
     from dpbench.report.report_files import ReportFolder
     from dpbench.tracking.store import open_store
     from dpbench.tracking.sweep_files import read_sweep
 
-    folder = ReportFolder(Path(out).expanduser())
+    folder = ReportFolder(user_path(out))
     with open_store(uri, experiment, create=False) as store:
         record = read_sweep(store, sweep)
         page = folder.write(record)

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 
 from dpbench.base.options import check_options, refuse_unknown_options
 
+MAX_SUMMARY_LENGTH = 300
+
 
 @dataclass(frozen=True)
 class Component(ABC):
@@ -26,8 +28,9 @@ class Component(ABC):
 
     @classmethod
     def summary(cls) -> str:
-        """Return the first line of the docstring."""
-        return (inspect.getdoc(cls) or "").strip().split("\n")[0]
+        """Return the first line of the docstring, cut where it is too long for a listing."""
+        line = (inspect.getdoc(cls) or "").strip().split("\n")[0]
+        return line if len(line) <= MAX_SUMMARY_LENGTH else f"{line[:MAX_SUMMARY_LENGTH]}…"
 
     @classmethod
     def build(cls, options: Mapping[str, Any]) -> Self:

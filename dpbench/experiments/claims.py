@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any, Literal
 
 from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import check_options, option, refuse_unknown_options
+from dpbench.base.user_path import user_path
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.checks import comparisons, curve_shapes, trends
 from dpbench.experiments.checks.cell_selection import Selection, select_cells, setting_key
@@ -193,7 +193,7 @@ def claims_of(paper: Paper) -> list[Claim]:
 
 def claims_in(path: str) -> list[Claim]:
     """Return the claims of a user's own file, which may have a title."""
-    file = Path(path).expanduser()
+    file = user_path(path)
     content = read_mapping(file)
     return _claims(file.stem, str(content.pop("title", None) or file.stem), content)
 

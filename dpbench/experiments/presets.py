@@ -16,6 +16,7 @@ import yaml
 
 from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.options import options_of
+from dpbench.base.user_path import user_path
 from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.paper import Paper
 from dpbench.data.splits import Splits
@@ -61,7 +62,7 @@ def experiments(folder: str | None = None) -> dict[str, Experiment]:
     """Return every experiment by its name: those of papers, and those of a user's own folder (``--config-dir``)."""
     configs = preset_configs()
     if folder is not None:
-        home = Path(folder).expanduser()
+        home = user_path(folder)
         if not home.is_dir():
             raise Refused(f"The option --config-dir must be a folder. Got {folder!r} instead.")
         for path in (home / FOLDER).glob("**/*.yaml"):

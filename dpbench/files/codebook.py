@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from dpbench.base.errors import Refused
+from dpbench.base.user_path import user_path
 
 INSTALL_COMMAND = "pip install 'dp-regression-bench[ipums]'"
 
@@ -82,9 +83,11 @@ class Codebook:
 
 def codebook_of(path: str) -> Path | None:
     """Return the codebook of the extract at a path, which may name the codebook or the fixed-width data next to it."""
-    file = Path(path).expanduser()
+    file = user_path(path)
     if file.suffix.lower() == ".xml":
         return file
+    if not file.name:  # a folder such as . or /
+        return None
     codebook = file.with_name(file.name.removesuffix(".gz").removesuffix(".dat") + ".xml")
     return codebook if ".dat" in file.suffixes and codebook.is_file() else None
 

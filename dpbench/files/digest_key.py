@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpbench.base.errors import Refused
+from dpbench.base.user_path import user_path
 
 VARIABLE = "DPBENCH_KEY_FILE"
 """The environment variable that names a key file, so that several machines can share one."""
@@ -40,7 +41,7 @@ def key_id() -> str:
 
 def _key() -> bytes:
     if named := os.environ.get(VARIABLE):
-        path = Path(named).expanduser()
+        path = user_path(named)
         if not path.exists():
             raise Refused(f"There is no key file {named!r}, which {VARIABLE} names: copy one that dpbench has created.")
         return _read(path)

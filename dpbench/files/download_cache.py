@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from dpbench.base.errors import Refused, refuse_on
+from dpbench.base.user_path import user_path
 from dpbench.files.user_files import regular_file
 
 LAYOUT_VERSION = "1"
@@ -19,7 +20,7 @@ CHECKSUMS = "sha256.txt"
 def cache_folder(*parts: str) -> Path:
     """Return a folder below the cache, which need not exist."""
     variable = os.environ.get("DPBENCH_CACHE")
-    folder = Path(variable).expanduser() if variable else _user_cache() / "dp-regression-bench"
+    folder = user_path(variable) if variable else _user_cache() / "dp-regression-bench"
     return folder.joinpath(LAYOUT_VERSION, *parts)
 
 

@@ -4,11 +4,12 @@ import stat
 from pathlib import Path
 
 from dpbench.base.errors import Refused
+from dpbench.base.user_path import user_path
 
 
 def regular_file(path: str, what: str = "file", hint: str = "") -> Path:
     """Return the file at a path, or refuse what is not a file in one sentence, without opening it."""
-    file = Path(path).expanduser()
+    file = user_path(path)
     try:
         mode = file.stat().st_mode
     except (OSError, ValueError):

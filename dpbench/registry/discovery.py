@@ -52,7 +52,9 @@ def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
             with redirect_stdout(sys.stderr), _watched(plugin):
                 module = plugin.load()
                 manager.register(module, name=f"{plugin.name} of {plugin.distribution}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's module can raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 -- a stranger's module can raise anything
             yield _broken(plugin, "plugin", plugin.name, _one_line(error), error)
         else:
             yield from _registrations(plugin, module, manager)
@@ -95,7 +97,9 @@ def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Regist
     except PackageMissing as reason:
         yield Registration(plugin, kind, plugin.short_name, health="missing", reason=str(reason))
         return
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's function can raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 -- a stranger's function can raise anything
         yield _broken(plugin, kind, plugin.name, _one_line(error), error)
         return
     for offer in offers:

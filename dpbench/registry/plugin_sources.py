@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from dpbench.base.errors import Refused, unknown
+from dpbench.base.user_path import user_path
 
 GROUP = "dpbench"
 """The group of entry points that announce plugins."""
@@ -65,7 +66,7 @@ def _dropped_in() -> list[Plugin]:
     """Return the plugins of the drop-in folder: modules of one package, so that they can share files that begin with ``_``."""
     if not os.environ.get("DPBENCH_PLUGINS_DIR"):
         return []
-    folder = Path(os.environ["DPBENCH_PLUGINS_DIR"]).expanduser().resolve()
+    folder = user_path(os.environ["DPBENCH_PLUGINS_DIR"]).resolve()
     if not folder.is_dir():
         raise Refused(f"The plugin folder must be an existing folder. Got {str(folder)!r} instead.")
     for name in [name for name in sys.modules if name == DROP_IN_PACKAGE or name.startswith(f"{DROP_IN_PACKAGE}.")]:

@@ -39,5 +39,6 @@ def _table(summary: SweepSummary) -> str:
     for cell in summary.done:
         numbers = [cell.params["epsilon"], *error_texts(cell), accounted_text(cell), cell.guarantee]
         rows.append([label(cell), *(cell.params.get(key, "") for key in keys), *numbers])
-    first, *others = (f"| {' | '.join(line)} |" for line in [header, *rows])
+    lines = ([text.replace("|", "\\|") for text in line] for line in [header, *rows])  # a bar would end the cell
+    first, *others = (f"| {' | '.join(line)} |" for line in lines)
     return "\n".join([first, "|---" * len(header) + "|", *others]) if rows else ""

@@ -28,8 +28,13 @@ class TextTable:
     def csv(self) -> str:
         """Return the table with every digit, to compute with; an entry without a number is empty."""
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([self.header, *self.rows])
+        csv.writer(out, lineterminator="\n").writerows([map(_csv_entry, row) for row in [self.header, *self.rows]])
         return out.getvalue()
+
+
+def _csv_entry(entry: Entry) -> Entry:
+    """Return an entry with a quote before a text that a spreadsheet would run as a formula."""
+    return f"'{entry}" if isinstance(entry, str) and entry.startswith(("=", "+", "@")) else entry
 
 
 def entry_text(entry: Entry) -> str:

@@ -28,6 +28,7 @@ from dpbench.sweeps.resuming import resume
 from dpbench.tracking.leases import close_abandoned
 from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store, open_store
+from dpbench.tracking.store_uri import resolved
 from dpbench.tracking.sweep_files import write_sweep_files
 from dpbench.tracking.ui_view import links, save_view
 
@@ -58,7 +59,7 @@ def execute(
     and the store is opened before anything runs, so that a wrong request writes nothing.
     """
     tracking = config["tracking"]
-    _check_settings(config)
+    check_settings(config)
     with open_store(tracking["uri"], tracking["experiment"]) as store, Writer(store) as writer:
         with _uninterrupted(store):
             close_abandoned(store)
@@ -164,13 +165,15 @@ def records_of(plan: SweepPlan, finished: Mapping[str, CellRecord], recorded: Ma
     return records
 
 
-def _check_settings(config: Mapping[str, Any]) -> None:
+def check_settings(config: Mapping[str, Any]) -> None:
     """Refuse wrong settings of how the sweep runs and where it is recorded."""
     uri, experiment = config["tracking"]["uri"], config["tracking"]["experiment"]
     if uri is not None and not isinstance(uri, str):
         raise Refused(f"The tracking store must be a URI such as sqlite:///mlflow.db, or null. Got {uri!r} instead.")
     if not isinstance(experiment, str) or not experiment.strip():
         raise Refused(f"The key 'tracking.experiment' must be a text that is not empty. Got {experiment!r} instead.")
+    if uri is not None:
+        resolved(uri)
     engine_named(config["engine"]["name"], config["engine"]["workers"], 0.0)
 
 

@@ -91,9 +91,18 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
     if "dataset.threshold" in typed and not any(model.target == "binary" for model in models):
         names = " and ".join(sections.components("model"))
         raise Refused(f"The option dataset.threshold is for binary models, such as model=logistic. It has no effect on {names}.")
+    notes += _duplicate_notes(request)
     notes += preset_options.add_attribute_options(sections.by_group, {key: axis.values for key, axis in axes.items()})
     order = [Axis(key, tuple(chosen[key])) if key in chosen else axis for key, axis in axes.items()]
     return [replace(point, notes=tuple(notes)) for point in _points(sections, order, refused)]
+
+
+def _duplicate_notes(request: Sequence[Axis]) -> Iterator[str]:
+    """Yield a sentence for each value that a key was given more than once: it makes the same cells."""
+    for axis in request:
+        for value, count in Counter(map(str, axis.values)).items():
+            if count > 1:
+                yield f"The key {axis.key!r} has the value {value} {count} times, which counts once."
 
 
 class _Sections:

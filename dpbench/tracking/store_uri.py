@@ -1,11 +1,12 @@
 """Check the URI of a tracking store, make it absolute, and hide its password when it is printed."""
 
-import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from dpbench.base.errors import Refused
+from dpbench.base.user_path import user_path
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
@@ -18,9 +19,10 @@ def resolved(uri: str) -> str:
     from sqlalchemy.exc import ArgumentError
 
     if scheme(uri) in SERVERS:
-        if not urlsplit(uri).hostname:
-            raise Refused(f"A tracking server must have a host, as in http://127.0.0.1:5000. Got {masked(uri)!r} instead.")
-        return uri.rstrip("/")
+        with suppress(ValueError):  # of brackets that are not closed
+            if urlsplit(uri).hostname:
+                return uri.rstrip("/")
+        raise Refused(f"A tracking server must have a host, as in http://127.0.0.1:5000. Got {masked(uri)!r} instead.")
     try:
         url = make_url(uri) if scheme(uri) in DATABASES else None
     except (ArgumentError, ValueError):
@@ -31,7 +33,7 @@ def resolved(uri: str) -> str:
     if scheme(uri) == "sqlite":
         if not url.database or url.database.startswith((":memory:", "file:")):
             raise Refused(f"A SQLite tracking store must be a file, as in {DEFAULT_URI}. Got {masked(uri)!r} instead.")
-        url = url.set(database=str(Path(os.path.expanduser(url.database)).absolute()))
+        url = url.set(database=str(user_path(url.database).absolute()))
     return url.render_as_string(hide_password=False)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.user_path import user_path
 from dpbench.data.table import Column, Table
 from dpbench.files.codebook import source_files
 from dpbench.files.complete_rows import CompleteRows
@@ -105,7 +105,7 @@ def read_extract(
     """
     check_known("attribute", attributes or (), [column.name for column in COLUMNS])
     columns = [column for column in COLUMNS if attributes is None or column.name in attributes]
-    extract = Extract(Path(path).expanduser())
+    extract = Extract(user_path(path))
     variables = _variables(extract, [ATTRIBUTES[column.name][0] for column in [*columns, income]])
     complete = CompleteRows(sample_n, generator)
     for codes in _chunks(extract, variables, country):

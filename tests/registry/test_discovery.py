@@ -25,9 +25,19 @@ def test_a_plugin_that_raises_on_import_is_named_and_stops_nobody(
         registry().get("mechanism", "boom")
 
 
-def test_a_plugin_that_exits_on_import_is_broken_too(install: Callable[..., None], entry: Callable[[str], Registration]) -> None:
-    install("quitter", leave="import sys; sys.exit(7)")
-    assert entry("quitter").reason == "SystemExit: 7"
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import sys; sys.exit(7)", "SystemExit: 7"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("raise BaseException('x')", "BaseException: x"),
+    ],
+)
+def test_a_plugin_that_raises_no_usual_error_on_import_is_broken_too(
+    install: Callable[..., None], entry: Callable[[str], Registration], code: str, reason: str
+) -> None:
+    install("quitter", leave=code)
+    assert entry("quitter").reason == reason
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ def main(argv: Sequence[str]) -> int:
 def _check_for_hydra(axis: Axis) -> None:
     """Refuse an override of Hydra's own keys that would have no effect, or would take the sweep out of dpbench's hands."""
     section = axis.key.removeprefix("hydra")[1:].partition(".")[0]
+    if axis.key == "hydra":
+        raise Refused(f"The override {axis.text!r} replaces Hydra's whole configuration. Write one key, as in hydra.run.dir=…")
     if axis.text[0] in "+~":
         raise Refused(f"The override {axis.text!r} adds or deletes a key of Hydra's. Write key=value.")
     if section in IGNORED_SECTIONS and axis.text != "hydra/sweeper=dpbench":
@@ -111,7 +113,7 @@ def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = l
     except OSError as error:  # raised by Hydra itself: what a job raises is in `failures`
         raise Refused(f"Hydra cannot make its folder {error.filename}: {error.strerror}.") from None
     except SystemExit as end:  # Hydra has printed its help, or refused one of its flags
-        return end.code if isinstance(end.code, int) else 0
+        return 2 if end.code else 0
     finally:
         sys.argv = arguments_before
     for failure in failures:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from hydra import initialize_config_module
@@ -15,6 +14,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from dpbench.base.errors import Refused
+from dpbench.base.user_path import user_path
 from dpbench.sweeps.grid import Axis, GridPoint, expand
 from dpbench.sweeps.hydra.config_groups import register
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
@@ -86,7 +86,7 @@ def _config_loader(folder: str | None) -> Iterator[ConfigLoader]:
 
 def _add_folder(loader: ConfigLoader, folder: str) -> None:
     """Search a user's own folder after dpbench's, where Hydra's own --config-dir puts it."""
-    path = Path(folder).expanduser().resolve()
+    path = user_path(folder).resolve()
     if not path.is_dir():
         raise Refused(f"The option --config-dir must be a folder. Got {folder!r} instead.")
     loader.get_search_path().prepend("command-line", f"file://{path}", SearchPathQuery(provider="schema", path=None))

@@ -1,0 +1,9 @@
+"""Turn what a user typed into a path."""
+
+import os
+from pathlib import Path
+
+
+def user_path(text: str | os.PathLike[str]) -> Path:
+    """Return the path, with ``~`` for the home folder. A ``~name`` of no user stays as it is, where pathlib would raise."""
+    return Path(os.path.expanduser(text))
