@@ -67,7 +67,9 @@ class Forest:
     def text(self) -> str:
         """The caption: what an interval is, what the cells recorded of theirs, and what is left out."""
         reference = any(_ends(cell.detail.intervals, slopes([cell]), "reference_") is not None for cell in self.cells)
-        private = "The non-private intervals are not recorded, because the table is private." if not reference else ""
+        public = all(cell.table_is_public for cell in self.cells)
+        why = "the fit without privacy has no standard errors" if public else "the table is private"
+        missing = "" if reference else f"The non-private intervals are not recorded: {why}."
         parts = (("curve", self.hidden_curves), ("panel", self.hidden_panels), ("coefficient", self.hidden_coefficients))
         omitted = listed(plural(count, f"more {what}") for what, count in parts if count)
         return " ".join(
@@ -76,7 +78,7 @@ class Forest:
                 [
                     "What one release prints: the intervals of each cell's first run, without the intercept.",
                     *interval_sentences(self.cells, self.data.curve_name),
-                    private,
+                    missing,
                     f"Left out: {omitted}." if any(count for _, count in parts) else "",
                 ],
             )

@@ -76,11 +76,12 @@ def test_there_is_no_figure_without_intervals_of_a_private_cell() -> None:
     assert "intervals" not in drawn([public])
 
 
-def test_a_private_table_has_no_grey_intervals_and_the_caption_says_why() -> None:
-    figure = forest([interval_cell(exact=False)])
+def test_without_non_private_intervals_nothing_is_grey_and_the_caption_says_why() -> None:
+    figure = forest([interval_cell(exact=False, tags={"dpbench.digest_key": "1a2b"})])
     assert segments(figure, GREY) == []
     assert legend(figure.figure) == ["fm"]
-    assert "not recorded, because the table is private" in figure.caption
+    assert "not recorded: the table is private." in figure.caption
+    assert "not recorded: the fit without privacy has no standard errors." in forest([interval_cell(exact=False)]).caption
     assert "not recorded" not in forest([interval_cell()]).caption
 
 
