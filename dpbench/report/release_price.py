@@ -76,8 +76,8 @@ def release_price(cells: Sequence[CellRecord]) -> ReleasePrice | None:
 
 
 def _fit_params(cell: CellRecord) -> frozenset[tuple[str, str]]:
-    """Return what tells one fit from another: attacks and splits fit nothing anew."""
-    return frozenset(item for item in cell.params.items() if not item[0].startswith(("attack", "splits")))
+    """Return what tells one fit from another: attacks, splits and intervals fit nothing anew."""
+    return frozenset(item for item in cell.params.items() if not item[0].startswith(("attack", "splits", "inference")))
 
 
 def _accounted(cell: CellRecord) -> Guarantee:

@@ -12,6 +12,7 @@ from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed, number, plural, quantity
 from dpbench.report.guarantees import MAX_NAMES, audit_sentences
+from dpbench.report.interval_texts import asks_for_intervals, interval_sentences
 from dpbench.report.labels import unit_heading, with_scale
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
@@ -19,6 +20,8 @@ from dpbench.report.warning_texts import SIMULATED_NOISE, disclosures, health_se
 
 MAX_ROWS = 60
 PIPED_WIDTH = 120
+INTERVALS = {"coverage": "inference/coverage_mean", "width": "inference/width_ratio_median"}
+"""Columns of a sweep that asked for intervals: their mean coverage, and their median width over the non-private ones."""
 REFERENCES = {"no privacy": "no_privacy", "mean only": "mean_predictor"}
 STAGES = ((), ("references",), ("references", "band"), ("references", "band", "unit"))
 """What a narrow terminal leaves out, the first that fits: the report has all of it."""
@@ -44,6 +47,7 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     sentences = [*summary.headlines, *health_sentences(done), *audit_sentences(done), *leak_sentences(done)] if done else []
     sentences += [text for _, text in disclosures(done) if text != SIMULATED_NOISE]
     sentences += [summary.price.sentence] if summary.price else []
+    sentences += interval_sentences(done, _with_intervals) if asks_for_intervals(summary.sweep) else []
     unfinished = sorted((cell for cell in summary.cells if not cell.done), key=lambda cell: cell.state)
     for (state, reason), cells in group_by(unfinished, lambda cell: (cell.state, cell.reason)).items():
         names = listed(map(label, cells), most=MAX_NAMES)
@@ -59,6 +63,7 @@ def _width(tables: Sequence[Table]) -> int:
 def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str] = ()) -> Table:
     """Return the table of one model and dataset; hidden references, which are the same in every row, are in the title."""
     swept, attack = distinguishing_params(cells), attack_columns(sweep, cells)
+    intervals = INTERVALS if asks_for_intervals(sweep) else {}
     references, unit = "references" not in hidden, "" if "unit" in hidden else unit_heading(cells)
     band = [] if "band" in hidden else ["20-80 %"]
     table = Table(title=_title(sweep, cells, references), title_justify="left", title_style="bold", pad_edge=False)
@@ -68,7 +73,7 @@ def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str
     for name in ("mechanism", *(key.removeprefix("mechanism.") for key in swept), *(["sensitivity"] if rules else [])):
         table.add_column(name, no_wrap=True)
     errors = ["median", *([unit] if unit else []), *band]
-    for name in ("ε", *errors, *(REFERENCES if references else ()), "ε accounted", *attack):
+    for name in ("ε", *errors, *(REFERENCES if references else ()), "ε accounted", *intervals, *attack):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee", no_wrap=True)
     for cell in cells[:MAX_ROWS]:
@@ -77,9 +82,10 @@ def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str
         names: list[str | Text] = [cell.params["mechanism"], *options, cell.params["epsilon"]]
         levels = [number(cell.reference(name)) for name in REFERENCES.values()] if references else []
         gains = ("none" if value is None else f"{value:.3f}" for value in map(cell.metrics.get, attack.values()))
+        certainty = ("none" if value is None else f"{value:.3g}" for value in map(cell.metrics.get, intervals.values()))
         median, spread = error_texts(cell)
         errors = [median, *([quantity(cell.error_in_unit())] if unit else []), *([spread] if band else [])]
-        table.add_row(*names, *errors, *levels, accounted_text(cell), *gains, cell.guarantee)
+        table.add_row(*names, *errors, *levels, accounted_text(cell), *certainty, *gains, cell.guarantee)
     return table
 
 
@@ -91,6 +97,12 @@ def _title(sweep: SweepRecord, cells: Sequence[CellRecord], references: bool) ->
     levels = ", ".join(f"{name} {number(first.reference(key))}" for name, key in REFERENCES.items())
     problem = f"{first.params['model']} on {first.params['dataset']}{synthetic}{attacked}"
     return f"{problem}: {with_scale(first, sweep)}{splits}" + ("" if references else f"\n{levels}")
+
+
+def _with_intervals(cell: CellRecord) -> str:
+    """Return a cell's name with the keys of its intervals that the sweep varied."""
+    varied = [f"{key.removeprefix('inference.')}={value}" for key, value in cell.params.items() if key.startswith("inference.")]
+    return " ".join([label(cell), *varied])
 
 
 def error_texts(cell: CellRecord) -> tuple[str, str]:

@@ -21,7 +21,10 @@ def unwrapped(text: str) -> str:
 
 
 def test_the_bill_counts_private_cells_once_each() -> None:
-    found = release_price([*CELLS, priced_cell("fm", 0.8, params={"attack": "membership"})])
+    same = [
+        priced_cell("fm", 0.8, params={key: value}) for key, value in (("attack", "membership"), ("inference.method", "naive"))
+    ]
+    found = release_price([*CELLS, *same])
     assert found is not None
     assert found.cells == 3
     assert found.naive.epsilon == pytest.approx(4.1)

@@ -203,3 +203,19 @@ def test_rules_that_no_axis_names_have_a_column_where_they_differ() -> None:
     ]
     (header,) = (line for line in printed(swept).splitlines() if "median" in line and "ε" in line and "┃" in line)
     assert header.count("sensitivity") == 1
+
+
+def test_intervals_have_columns_and_a_sentence_where_the_command_asks_for_them() -> None:
+    metrics = {"inference/coverage_mean": 0.951, "inference/width_ratio_median": 7.23}
+    tags = {"dpbench.intervals": "They cover both.", "dpbench.interval_method": "delta"}
+    rows = [
+        make_cell("ssp", 0.2, params={"inference.method": "delta"}, metrics=metrics, tags=tags),
+        make_cell("dpme", 0.2, params={"inference.method": "delta"}, tags={"dpbench.intervals": "No intervals: bins."}),
+    ]
+    text = printed(rows)
+    assert [line[-3:-1] for line in body(text)] == [["0.951", "7.23"], ["none", "none"]]
+    assert "ssp method=delta: They cover both." in text
+    assert "dpme method=delta: No intervals: bins." in text
+    plain = printed([make_cell("ssp", 0.2, metrics=metrics, tags=tags)])
+    assert "coverage" not in plain
+    assert "They cover both." not in plain
