@@ -23,7 +23,9 @@ from dpbench.accounting.conversion import gdp_of_epsilon
 from dpbench.base.errors import Refused
 from dpbench.experiments.presets import Experiment, experiments, select
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.names import INTERVAL_COVERS
 from dpbench.report.formatting import group_by
+from dpbench.report.interval_texts import interval_sentences
 from dpbench.sweeps.execution import execute, recorded_cells
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
@@ -212,7 +214,8 @@ def other_rows(cells: Sequence[CellRecord], key: str) -> Iterator[Sequence[str]]
         if one := Coverage.of(cell):
             names = (cell.params["mechanism"], cell.params[key]) if several else (cell.params["dataset"],)
             rest = (cell.params["epsilon"],) if several else (cell.params["epsilon"], cell.params[key])
-            last = f"{one.reference:.3f} ({one.reference_smallest:.3f})"
+            # about the same rows, least squares has nothing to cover
+            last = "" if cell.params.get(key) == "table" else f"{one.reference:.3f} ({one.reference_smallest:.3f})"
             yield (*names, *rest, one.text, f"{one.smallest:.3f}", f"{one.width:.3g}", last)
 
 
@@ -282,11 +285,14 @@ def _listed(what: str, places: Sequence[tuple[str, str]]) -> str:
 
 
 def _reasons(cells: Sequence[CellRecord]) -> Iterator[str]:
-    """Yield what each sort of intervals says of itself, once."""
-    for sentence, group in group_by(cells, lambda cell: cell.tags.get("dpbench.intervals", "")).items():
-        names = ", ".join(dict.fromkeys(cell.params["mechanism"] for cell in group))
-        yield f"- {names}: {sentence}"
-    yield ""
+    """Yield what all intervals of a mechanism say of themselves."""
+    names = [f"{cell.params['mechanism']} (covers={covers})" for cell in cells if (covers := cell.tags.get(INTERVAL_COVERS))]
+    several = len(set(names)) > len({cell.params["mechanism"] for cell in cells})
+
+    def name(cell: CellRecord) -> str:
+        return f"{cell.params['mechanism']} (covers={cell.tags.get(INTERVAL_COVERS)})" if several else cell.params["mechanism"]
+
+    yield "\n".join(f"- {sentence}" for sentence in interval_sentences(cells, name)) + "\n"
 
 
 def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
