@@ -87,6 +87,8 @@ def made_intervals(
         return fit.uncertainty
     if settings.covers == "population" and not public_count:
         return PERSONS
+    if settings.method == "auto" and fit.uncertainty.takes_long and len(fit.weights) > 1:
+        return f"they take as long as the fits; inference.method={fit.uncertainty.methods[0]} makes them"
     method = fit.uncertainty.methods[0] if settings.method == "auto" else settings.method
     if method not in fit.uncertainty.methods:
         return f"inference.method must be {' or '.join(fit.uncertainty.methods)} for this mechanism"

@@ -65,6 +65,8 @@ class Uncertainty(ABC):
 
     methods: ClassVar[tuple[Method, ...]]
     """The ways to make intervals, the recommended one first."""
+    takes_long: ClassVar[bool] = False
+    """Whether the recommended way takes as long as a fit: then cells of several runs have intervals on request alone."""
 
     @abstractmethod
     def intervals(self, request: IntervalRequest) -> Intervals | str:

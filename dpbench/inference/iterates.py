@@ -80,6 +80,7 @@ class Iterates(Uncertainty):
     """Weights, the noisy gradient at each of them, and the standard deviation of its noise."""
 
     methods: ClassVar[tuple[Method, ...]] = ("iterates",)
+    takes_long: ClassVar[bool] = True
 
     weights: Array
     """(runs, T, D)"""

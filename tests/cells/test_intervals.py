@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -61,6 +61,19 @@ def test_where_persons_have_several_rows_only_the_table_has_intervals() -> None:
     assert "rows of one person resemble each other" in reason
     table = made_intervals(FIT, InferenceSettings(covers="table"), N, False, np.random.default_rng)
     assert isinstance(table, Intervals)
+
+
+def test_intervals_that_take_long_are_made_of_one_run_or_on_request() -> None:
+    class Slow(KnownCovariance):
+        takes_long: ClassVar[bool] = True
+
+    slow = Slow(KNOWN.privacy, KNOWN.sampling)
+    reason = made_intervals(FIT.knowing(slow), InferenceSettings(), N, True, np.random.default_rng)
+    assert reason == "they take as long as the fits; inference.method=covariance makes them"
+    asked = made_intervals(FIT.knowing(slow), InferenceSettings(method="covariance"), N, True, np.random.default_rng)
+    assert isinstance(asked, Intervals)
+    one = Fit.good(FIT.weights[:1]).knowing(KnownCovariance(KNOWN.privacy[:1], KNOWN.sampling[:1]))
+    assert isinstance(made_intervals(one, InferenceSettings(), N[:1], True, np.random.default_rng), Intervals)
 
 
 def test_the_record_has_the_first_run_and_coverage_over_all_runs() -> None:
