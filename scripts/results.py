@@ -96,8 +96,8 @@ def main() -> int:
 
 
 def with_figures(known: Mapping[str, Experiment]) -> dict[str, Experiment]:
-    """Return the presets that are figures of papers: the leaderboard has a script of its own, except for a quick run."""
-    studies = {paper.name for paper in papers() if paper.scores_file.is_file()}
+    """Return the presets that are figures of papers: each study has a script of its own, except for a quick run."""
+    studies = {paper.name for paper in papers() if paper.folder.parent.name == "studies"}
     return {name: experiment for name, experiment in known.items() if name.partition("/")[0] not in studies}
 
 
