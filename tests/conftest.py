@@ -59,6 +59,7 @@ LONG = (
     *("guard", "browser", "sweeps/test_auditing.py", "sweeps/test_engines.py", "sweeps/test_same_bits.py"),
     *("audit/test_false_alarms.py", "audit/test_procedure.py", "report/statistics/test_medians.py"),
     *("tracking/test_postgresql.py", "tracking/test_ui_server.py", "end_to_end/test_commands.py", "end_to_end/test_docs.py"),
+    "end_to_end/test_odd_command_lines.py",
     *("end_to_end/test_private_sentinel.py", "end_to_end/test_strangers_plugin.py", "scripts/test_kill_sweeps.py"),
 )
 """Folders and files that start engines, servers or programs again and again, or audit with statistics: ``long`` and ``slow``."""
