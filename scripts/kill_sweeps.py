@@ -33,6 +33,11 @@ GRACE_SECONDS = 10.0
 Results = dict[tuple[str, ...], dict[str, float]]
 
 
+def heed_hangups() -> None:
+    """Undo what nohup does to a process that is about to start: a sweep that ignores a signal is not ended by it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Folder:
     """A working folder, and what the store in it holds, read without MLflow."""
 
@@ -44,7 +49,14 @@ class Folder:
         environment = {name: text for name, text in os.environ.items() if not name.startswith(("MLFLOW_", "HYDRA_"))}
         environment |= {"DPBENCH_AUDIT_LEVEL": "none", "OPENBLAS_NUM_THREADS": "1"}
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([*COMMAND, *ENGINES[engine]], cwd=self.path, env=environment, start_new_session=True, **streams)
+        return subprocess.Popen(
+            [*COMMAND, *ENGINES[engine]],
+            cwd=self.path,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=heed_hangups,
+            **streams,
+        )
 
     @property
     def recorded(self) -> int:

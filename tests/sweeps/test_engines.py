@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,9 @@ for (word, *_), pid in run(Local(2), do, [("pid", 1), ("pid", 2), ("pid", 3), *[
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_workers_end_with_their_parent_however_it_ends(number: int) -> None:
     command = [sys.executable, "-c", PARENT, str(Path(__file__).parent)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+    # under nohup the tests ignore hangups, and what they start would, too
+    heeding = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heeding) as parent:
         assert parent.stdout is not None
         pids = {int(parent.stdout.readline()) for _ in range(3)}
         assert all(map(alive, pids))
