@@ -3,10 +3,8 @@
 Hydra is imported for a run only, because importing it takes longer than answering most questions.
 """
 
-import codecs
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,32 +12,10 @@ from importlib import import_module
 from dpbench.base.environment import check_environment
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.interruption import interrupted_by_signals
+from dpbench.base.terminal import say
 from dpbench.base.user_path import user_path
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
-ASCII_NAMES = {
-    "ε": "eps",
-    "δ": "delta",
-    "Δ": "Delta",
-    "ρ": "rho",
-    "μ": "mu",
-    "–": "-",
-    "…": "...",
-    "≤": "<=",
-    "≥": ">=",
-    "−": "-",
-}
-"""What a terminal shows that cannot show a character; any other such character is a question mark."""
-
-
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Replace what an encoding lacks: a handler of errors for Python's codecs."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return "".join(ASCII_NAMES.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
-
-
-codecs.register_error("dpbench", _in_ascii)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,12 +27,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_environment()
         arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
         module = "dpbench.sweeps.hydra.app" if _is_for_hydra(arguments) else "dpbench.cli.main"
+        module = "dpbench.cli._completion" if _is_completion(arguments) else module
         with interrupted_by_signals():
             code: int = import_module(module).main(arguments)
         sys.stdout.flush()
         return code
     except (Refused, Unfinished) as error:
-        print(re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(error).splitlines())), file=sys.stderr)
+        say(" ".join(str(error).splitlines()).replace("\t", " "), error=True)
         return REFUSED if isinstance(error, Refused) else FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
@@ -72,6 +49,12 @@ def _is_for_hydra(arguments: list[str]) -> bool:
         return True
     run = arguments[0].startswith(("-", "+", "~")) or "=" in arguments[0]
     return run and not {"--help", "-h", "--version"} & set(arguments)
+
+
+def _is_completion(arguments: list[str]) -> bool:
+    """Return whether a shell asks what may stand in a line."""
+    flags = ("-sc", "--shell-completion")
+    return len(arguments) == 2 and arguments[0] in flags and arguments[1].startswith("query=") and "COMP_LINE" in os.environ
 
 
 def _take_plugins_dir(arguments: list[str]) -> list[str]:

@@ -45,8 +45,8 @@ The folds of one repeat share rows and are not independent, so the interval goes
 weights are not finite has no error: it is left out of these numbers and counted in `health/not_finite`. No metric is ever
 infinite or undefined; what cannot be computed is absent.
 
-The model's primary metric (`utility/rmse` of a linear one) is also recorded without a suffix, as a history: one step per repeat,
-the mean over its folds.
+All metrics are in `cell.json`, and in `records.parquet` of the sweep. The MLflow run has at most 30 of them, those that people
+browse: more would slow MLflow's pages down. `<primary>` is the model's primary metric, such as `rmse` or `error_rate`.
 """
 MODELS = """\
 ### Of the model
@@ -86,6 +86,18 @@ to it. A sweep whose process was killed outright (SIGKILL, out of memory, no pow
 store, and a cell that was half written then is deleted (MLflow keeps deleted runs until `mlflow gc`). While a sweep runs, its
 tag `dpbench.lease` names its host and process and is renewed every minute. The process counts as dead if it is gone from the
 host that looks, or if it was silent for 15 minutes.
+
+Sweeps that run at the same time share their cells: each claims a cell before it runs it, and waits for cells that another one has
+claimed. A claim is a lock, next to a SQLite file (`mlflow.db.claims`) or in PostgreSQL, and ends with its process. On an MLflow
+server, which has no locks, a running sweep lists its cells in `claims.json`: two that begin within the same moment may both run a
+cell, and the first record counts.
+
+A store that does not answer is waited for, up to 90 seconds. After that, or if its disk is full, the sweep goes on: finished
+cells are kept in `mlflow.undelivered` next to the store (or in the cache folder, or with the temporary files), and the same
+command delivers them. They are as private as the store.
+
+The files of a SQLite store are looked up next to it, so that a project's folder can be moved or copied. A cell with a missing
+file counts as not recorded.
 """
 
 
@@ -111,6 +123,7 @@ def page() -> str:
         "Options that were not varied are in the artifact `config.yaml`.\n",
         *("## A cell's tags\n", table(names.declared("cell_tags")), RANKED),
         *("## A cell's metrics\n", METRICS, table(names.declared("suffixes"), "suffix"), FINITE),
+        table(names.declared("browsed_metrics"), "in MLflow, in this order"),
         *(MODELS, metric_table(model_metrics())),
         *("The same names, except `ols_se` and `share_lost`, are also recorded with these beginnings:\n", table(beginnings())),
         *(INTERVALS, metric_table({info: [] for info in interval_metrics.INFOS})),

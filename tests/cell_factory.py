@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from dpbench.records.budget_free import BUDGET_KEYS
 from dpbench.records.cell_record import CellRecord, DetailInMemory, State
 from dpbench.records.cell_tags import guarantee_of
 from dpbench.records.metric_info import MetricInfo
@@ -92,3 +94,8 @@ def make_cell(
 def make_sweep(cells: Sequence[CellRecord], command: str = "python -m dpbench -m epsilon=0.8", **more: Any) -> SweepRecord:
     """Make the record of a sweep of these cells, whose metrics are described."""
     return SweepRecord(tuple(cells), command, **{"metric_info": {info.name: info for info in METRIC_INFO}, **more})
+
+
+def unbudgeted(cell: CellRecord) -> CellRecord:
+    """The record of a cell whose mechanism uses no budget."""
+    return replace(cell, params={key: text for key, text in cell.params.items() if key not in BUDGET_KEYS})

@@ -31,7 +31,7 @@ from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
 # tests are imported by their paths, so modules that they share are loaded under names of their own
-for name in ("cell_factory", "extract_factory", "download_servers"):
+for name in ("cell_factory", "extract_factory", "download_servers", "store_servers"):
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -46,7 +46,7 @@ SLOW = (
     *("end_to_end", "guard", "browser", "laws", "scripts", "sweeps", "tracking", "audit", "report/figures"),
     *("plugins/datasets", "plugins/attacks", "plugins/papers", "plugins/test_matrix.py", "plugins/models/test_lasso.py"),
     *("cli/test_report.py", "cli/test_data.py", "cli/test_audit.py", "cli/test_claims.py", "cli/test_plan.py"),
-    *("cli/test_compare.py", "cli/test_reproduce.py"),
+    *("cli/test_compare.py", "cli/test_reproduce.py", "cli/test_failures.py"),
     *("cli/test_leaderboard.py", "report/leaderboard/test_diagrams.py", "plugins/studies"),
     *("records/test_names.py", "contracts/test_metric.py", "experiments/test_presets.py"),
     *("plugins/mechanisms/test_diffprivlib", "plugins/mechanisms/test_opendp"),  # a process for each fit, where installed
@@ -56,10 +56,12 @@ SLOW = (
 
 
 LONG = (
-    *("guard", "browser", "sweeps/test_auditing.py", "sweeps/test_engines.py", "sweeps/test_same_bits.py"),
+    *("guard", "browser", "sweeps/test_auditing.py", "sweeps/engines", "sweeps/test_same_bits.py"),
+    *("sweeps/test_running.py", "sweeps/test_folder_delivery.py"),
     *("audit/test_false_alarms.py", "audit/test_procedure.py", "report/statistics/test_medians.py"),
     *("tracking/test_postgresql.py", "tracking/test_ui_server.py", "end_to_end/test_commands.py", "end_to_end/test_docs.py"),
     "end_to_end/test_odd_command_lines.py",
+    "end_to_end/test_outages.py",
     *("end_to_end/test_private_sentinel.py", "end_to_end/test_strangers_plugin.py", "scripts/test_kill_sweeps.py"),
 )
 """Folders and files that start engines, servers or programs again and again, or audit with statistics: ``long`` and ``slow``."""
@@ -207,6 +209,8 @@ def alone(fresh: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             stem.with_name(f"{stem.name}.pdf").write_bytes(b"%PDF-1.4 empty")
 
     monkeypatch.setattr(style, "save", save)
+    # what other tests measured must not decide how this one's units are cut
+    monkeypatch.setattr("dpbench.sweeps.costs.times_file", lambda: tmp_path.with_name(f"{tmp_path.name}-times.jsonl"))
     for name in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "MLFLOW_TRACKING_URI", "HYDRA_FULL_ERROR"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)

@@ -141,4 +141,4 @@ def test_control_characters_of_a_name_never_reach_the_terminal(
 ) -> None:
     failing(monkeypatch, Refused("There is no column named \x1b[31mred\x9b."))
     assert main(["mechanism=fm"]) == 2
-    assert capsys.readouterr().err == "There is no column named ?[31mred?.\n"
+    assert capsys.readouterr().err == "There is no column named \\u001b[31mred\\u009b.\n"

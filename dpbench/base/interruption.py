@@ -4,9 +4,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Sent by kill, by schedulers and by a terminal that closes. Windows has no SIGHUP."""
+
+_pressed: list[int] = []
+"""The signals that are held back."""
 
 
 @contextmanager
@@ -33,13 +37,23 @@ def interruptions_held() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals interrupt the main thread only
         yield
         return
-    pressed: list[object] = []
+    outermost = signal.getsignal(signal.SIGINT) is not _hold
     as_ctrl_c = [number for number in ENDING_SIGNALS if signal.getsignal(number) is signal.default_int_handler]
-    before = {number: signal.signal(number, lambda *_: pressed.append(_)) for number in (signal.SIGINT, *as_ctrl_c)}
+    before = {number: signal.signal(number, _hold) for number in (signal.SIGINT, *as_ctrl_c)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if pressed:
+    if outermost and _pressed:
+        _pressed.clear()
         raise KeyboardInterrupt
+
+
+def interrupted_while_held() -> bool:
+    """Return whether somebody wants to end the command and is held back: what may take long should end soon."""
+    return bool(_pressed)
+
+
+def _hold(number: int, _: FrameType | None) -> None:
+    _pressed.append(number)

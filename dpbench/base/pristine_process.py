@@ -110,7 +110,9 @@ def _serve(pipe: Connection, prepare: Callable[[], object]) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
-    for file in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2, pipe.fileno()}:
+    # a notebook's streams, for example, need sockets that are closed below
+    sys.stdout = sys.stderr = open(nothing, "w", closefd=False)  # noqa: SIM115  open as long as the process
+    for file in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2, nothing, pipe.fileno()}:
         with suppress(OSError):
             os.close(file)
     with suppress(Exception):

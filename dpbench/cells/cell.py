@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from dpbench.accounting import privacy_loss
 from dpbench.audit.subject import AuditSettings
@@ -15,6 +15,7 @@ from dpbench.data.splits import Splits
 from dpbench.inference.settings import PLAIN_INTERVALS, InferenceSettings
 from dpbench.privacy import secure_noise
 from dpbench.privacy.queries.polynomial import SensitivityKey
+from dpbench.records.budget_free import BUDGET_KEYS
 from dpbench.registry.lookup import build
 
 NO_AUDIT = AuditSettings("none")
@@ -65,6 +66,11 @@ class Settings:
         """Return the settings by name. A flag that is off is left out: cells recorded before it existed keep their keys."""
         return {name: value for name, value in asdict(self).items() if value is not False}
 
+    def without_budget(self) -> Self:
+        """Return the settings of a cell whose mechanism uses no budget: cells under different budgets are then the same one."""
+        budget = Settings()
+        return replace(self, **{name: getattr(budget, name) for name in BUDGET_KEYS})
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -81,6 +87,8 @@ class Cell:
     audit: AuditSettings = NO_AUDIT
     """Part of the key if statistics are made, which are recorded. A replay only vouches for what is recorded."""
     inference: InferenceSettings = PLAIN_INTERVALS
+    budgeted: bool = True
+    """Whether the mechanism uses the budget. If not, ε, δ and how they are counted are no part of the configuration."""
 
     def build(self, kind: str) -> Any:
         """Return the component of this kind."""
@@ -92,7 +100,8 @@ class Cell:
         components = {kind: getattr(self, kind).as_config() for kind in KINDS}
         audit = {"audit": asdict(self.audit)} if self.audit.level not in ("none", "replay") else {}
         inference = {"inference": keys} if (keys := self.inference.as_config()) else {}
-        return {**components, "splits": self.splits.as_config(), **self.settings.as_config(), **audit, **inference}
+        settings = {key: value for key, value in self.settings.as_config().items() if self.budgeted or key not in BUDGET_KEYS}
+        return {**components, "splits": self.splits.as_config(), **settings, **audit, **inference}
 
     @property
     def record_config(self) -> dict[str, Any]:
@@ -114,7 +123,7 @@ class Cell:
     @cached_property
     def fit(self) -> str:
         """A digest that two cells with the same ``shared`` have in common if only their attacks differ, not their weights."""
-        config = {name: self.config[name] for name in ("mechanism", "epsilon", "delta", "budget", "accounting")}
+        config = {name: self.config.get(name) for name in ("mechanism", *BUDGET_KEYS)}
         return digest({"config": config, "version": self.versions.get("mechanism", "")})
 
 

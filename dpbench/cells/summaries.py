@@ -17,15 +17,18 @@ from dpbench.inference.wording import floor_sentence
 from dpbench.privacy.ledger import merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
+from dpbench.records.explosion import explosion_of
 from dpbench.records.names import (
     ATTACK_CAP,
     CELL_SECONDS,
     EPSILON_ACCOUNTED,
     EPSILON_AUDITED,
+    EXPLODING,
     INTERVAL_COVERS,
     INTERVAL_FLOORED,
     INTERVAL_METHOD,
     INTERVALS,
+    LARGEST_EXPLOSION,
     NONZERO,
     PENALTY,
     SMALLEST_COVERAGE,
@@ -48,10 +51,10 @@ def record_of(
 ) -> CellRecord:
     """Return the record of a cell whose blocks have all come back, and whose audit is done if it has one."""
     parts = sorted(parts, key=lambda part: part.repeats)
-    errors = [part.error for part in parts if part.error]
-    if errors:
+    if failed := next((part for part in parts if part.error), None):
         tags = cell_tags(provenance, Standing(cell.settings.noise))
-        return CellRecord("failed", params, tags, {}, primary, errors[0], key=cell.key, detail=DetailInMemory(cell.record_config))
+        detail = DetailInMemory(cell.record_config, traceback=failed.traceback)
+        return CellRecord("failed", params, tags, {}, primary, failed.error, key=cell.key, detail=detail)
     # a block whose intervals failed has no metrics of them
     everywhere = [name for name in parts[0].runs if all(name in part.runs for part in parts)]
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in everywhere}
@@ -62,19 +65,18 @@ def record_of(
     intervals = summarised([part.columns for part in made], parts[0].coefficients, public)
     metrics = {
         **summaries({name: values for name, values in runs.items() if name.startswith(SUMMARISED)}, runs["repeat"]),
-        "privacy/epsilon_budget": ledger.budget.epsilon,
+        "privacy/epsilon_budget": ledger.budget.epsilon if cell.budgeted else None,
         EPSILON_ACCOUNTED: total.epsilon if total.private else None,
         "privacy/delta": total.delta,
         EPSILON_AUDITED: None if audit is None or not total.private else audit.epsilon,
         ATTACK_CAP: advantage_cap(total.epsilon, total.delta) if any(name.startswith("attack/") for name in runs) else None,
         SMALLEST_COVERAGE: smallest_coverage(intervals),
         **_health(runs, parts),
+        **_explosion(runs, primary),
         **_model_numbers(runs),
         "time/fit_seconds": next((part.fit_seconds for part in parts if part.fit_seconds is not None), None),
         CELL_SECONDS: math.fsum(part.seconds for part in parts),
     }
-    name = f"utility/{primary}"
-    by_repeat = tuple(_by_repeat(runs[name][None], runs["repeat"])[0].tolist())
     proven, has_weights = ledger.sound and bool(ledger.entries), bool(np.isfinite(runs["weights"]).all(axis=1).any())
     standing = Standing(cell.settings.noise, proven, total.private, tuple(ledger.leaks), has_weights=has_weights)
     standing = vouched(standing, audit, int(runs["n_train"][0]))
@@ -94,8 +96,7 @@ def record_of(
         **_interval_tags(made, cell.inference.covers, metrics.get(INTERVAL_FLOORED)),
     }
     known = {name: value for name, value in metrics.items() if value is not None}
-    history = {name: by_repeat} if all(map(math.isfinite, by_repeat)) else {}
-    return CellRecord("run", params, tags, known, primary, key=cell.key, history=history, detail=detail)
+    return CellRecord("run", params, tags, known, primary, key=cell.key, detail=detail)
 
 
 def summaries(values: Mapping[str, np.ndarray], repeat: np.ndarray) -> dict[str, float]:
@@ -167,6 +168,15 @@ def _interval_tags(parts: Sequence[CellIntervals], covers: Covers, floored: floa
     if method := parts[0].method:
         tags |= {INTERVAL_METHOD: method, INTERVAL_COVERS: covers}
     return tags
+
+
+def _explosion(runs: Mapping[str, np.ndarray], primary: str) -> dict[str, float | None]:
+    """Return how many runs explode and how far, so that a report of thousands of cells need not read their runs."""
+    if f"reference/mean_predictor/{primary}" not in runs:
+        return {}
+    found = explosion_of(runs, primary)
+    largest = found.largest if found and math.isfinite(found.largest) else None
+    return {EXPLODING: found.count / found.runs if found else 0.0, LARGEST_EXPLOSION: largest}
 
 
 def _health(runs: Mapping[str, np.ndarray], parts: Sequence[BlockResult]) -> dict[str, float]:

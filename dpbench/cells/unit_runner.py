@@ -13,15 +13,16 @@ import numpy as np
 from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
 from dpbench.audit.fresh_noise import check_fresh_noise
 from dpbench.base.core_classes import is_core_class
-from dpbench.base.errors import Refused, described
 from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
+from dpbench.cells.failures import CAUGHT, explained, traceback_of
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
 from dpbench.cells.loading import rows_of
 from dpbench.cells.scoring import References, finite_weights, references_of, run_columns, utility_columns, where_finite
+from dpbench.cells.time_limit import within
 from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.contracts.attack import Attack, AttackTarget
 from dpbench.contracts.fit import Fit
@@ -46,15 +47,19 @@ MAX_TIMING_SECONDS = 0.5
 """No further fit is timed after this long."""
 
 
-def run_unit(unit: Unit) -> list[BlockResult]:
-    """Return the result of every cell of the unit; a cell that fails says why and leaves the others alone."""
+def run_unit(unit: Unit, timeout: float | None = None) -> list[BlockResult]:
+    """Return the result of every cell of the unit; a cell that fails says why and leaves the others alone.
+
+    ``timeout`` are the seconds that a cell may take on all of its repeats.
+    """
     with one_thread():
         try:
             # units that hold other cells on the same block follow each other and share the runner
-            runner = last_runner.get((unit.cells[0].shared, unit.repeats), lambda: UnitRunner(unit))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything: it costs this unit's cells only
-            return [BlockResult(cell.key, unit.repeats, error=explained(error, cell)) for cell in unit.cells]
-        return [runner.result(cell) for cell in unit.cells]
+            key = unit.cells[0].shared, unit.repeats
+            runner = within(timeout, lambda: last_runner.get(key, lambda: UnitRunner(unit)))
+        except CAUGHT as error:
+            return [_failed(error, cell, unit.repeats, timeout) for cell in unit.cells]
+        return [runner.result(cell, timeout) for cell in unit.cells]
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class UnitRunner:
     """Runs cells on one block and holds what they share: sums over rows, references, the last fit, what attacks prepare."""
 
     def __init__(self, unit: Unit) -> None:
+        start = time.perf_counter()
         self.repeats = unit.repeats
         self.source = rows_of(unit.cells[0])
         first = self.source.scaled(unit.repeats[0])  # before the block passes over the tables of the later repeats
@@ -91,35 +97,47 @@ class UnitRunner:
         self._check_seconds = 0.0
         """What checking the last cell's fit took: it is not the cell's own time."""
         self._remembered: dict[Hashable, Any] = {}
+        self._shared_seconds = time.perf_counter() - start
+        """What preparing the block took since the last result: it is no cell's own time."""
 
-    def result(self, cell: Cell) -> BlockResult:
-        """Return the cell's numbers on this block, or why it failed."""
+    def result(self, cell: Cell, timeout: float | None = None) -> BlockResult:
+        """Return the cell's numbers on this block, or why it failed; a block has its share of the time for all repeats."""
         start, self._check_seconds = time.perf_counter(), 0.0
+        seconds = None if timeout is None else timeout * len(self.repeats) / cell.splits.repeats
         try:
-            fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
-            fit = fitted.fit
-            utility = utility_columns(self.metrics, fit, self.block, self.references)
-            intervals = self.intervals(cell, fit)
-            columns = {
-                **run_columns(self.block, self.source.seed),
-                **self.references.columns,
-                **utility,
-                **self.attacked(cell, fitted),
-                "status": fit.status,
-                **self.model_numbers(fit),
-                **intervals.metrics,
-            }
-            seconds = time.perf_counter() - start - self._check_seconds
-            runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
-            curves = {name: values for name, values in columns.items() if values.ndim > 1}
-            clipped = self.features_clipped
-            notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
-            names, ledger = self.block.geometry.names, fitted.ledger
-            health = {**fit.health, **intervals.health}
-            numbers = BlockResult(cell.key, self.repeats, runs, curves, health, notes, names, ledger, intervals, clipped)
-            return replace(numbers, fit_seconds=fitted.seconds, seconds=seconds, violation=fitted.violation)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  the cell is recorded as failed, the others go on
-            return BlockResult(cell.key, self.repeats, error=explained(error, cell), seconds=time.perf_counter() - start)
+            return within(seconds, lambda: self._numbers(cell, start))
+        except CAUGHT as error:
+            failed = _failed(error, cell, self.repeats, timeout)
+            return replace(failed, seconds=time.perf_counter() - start)
+
+    def _numbers(self, cell: Cell, start: float) -> BlockResult:
+        references = self.references
+        self._shared_seconds += time.perf_counter() - start
+        start = time.perf_counter()
+        fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
+        fit = fitted.fit
+        utility = utility_columns(self.metrics, fit, self.block, references)
+        intervals = self.intervals(cell, fit)
+        columns = {
+            **run_columns(self.block, self.source.seed),
+            **references.columns,
+            **utility,
+            **self.attacked(cell, fitted),
+            "status": fit.status,
+            **self.model_numbers(fit),
+            **intervals.metrics,
+        }
+        seconds = time.perf_counter() - start - self._check_seconds
+        runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
+        curves = {name: values for name, values in columns.items() if values.ndim > 1}
+        clipped = self.features_clipped
+        notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
+        names, ledger = self.block.geometry.names, fitted.ledger
+        health = {**fit.health, **intervals.health}
+        numbers = BlockResult(cell.key, self.repeats, runs, curves, health, notes, names, ledger, intervals, clipped)
+        shared, self._shared_seconds = self._shared_seconds, 0.0
+        numbers = replace(numbers, seconds=seconds, check_seconds=self._check_seconds, shared_seconds=shared)
+        return replace(numbers, fit_seconds=fitted.seconds, violation=fitted.violation)
 
     def model_numbers(self, fit: Fit) -> dict[str, np.ndarray]:
         """Return how many weights of each run are not zero, and the λ that was chosen for it, where the model has these."""
@@ -245,17 +263,9 @@ def _numeric_shares(rows: Rows) -> dict[str, float]:
     return {name: share for index, (name, share) in enumerate(shares) if index not in one_hot}
 
 
+def _failed(error: BaseException, cell: Cell, repeats: tuple[int, ...], timeout: float | None) -> BlockResult:
+    sentence = explained(error, cell, timeout)
+    return BlockResult(cell.key, repeats, error=sentence, traceback=traceback_of(error, sentence))
+
+
 last_runner: OneEntryCache[UnitRunner] = OneEntryCache()
-
-
-def explained(error: BaseException, cell: Cell) -> str:
-    """Return what failed and where. The exception's own text may quote a row: it is left out where rows are private."""
-    silence = "what it says is left out, since it may quote a private row"
-    return described(error, "" if isinstance(error, Refused | Violation) or _public(cell) else silence)
-
-
-def _public(cell: Cell) -> bool:
-    try:
-        return bool(cell.build("dataset").public)
-    except Exception:  # noqa: BLE001  a dataset that cannot even be built is not known to be public
-        return False

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpbench.cells.cell import Cell
+from dpbench.cells.cell import Cell, digest
 from dpbench.cells.intervals import CellIntervals
 from dpbench.privacy.ledger import Ledger
 
@@ -18,7 +18,17 @@ class Unit:
 
     @property
     def name(self) -> str:
+        """The same for units that share sums over rows."""
         return f"{self.cells[0].shared[:8]}:{self.repeats[0]}"
+
+    @property
+    def digest(self) -> str:
+        """What its results depend on."""
+        return digest([[cell.key for cell in self.cells], self.repeats])
+
+    @property
+    def one_cell_each(self) -> list["Unit"]:
+        return [Unit((cell,), self.repeats) for cell in self.cells]
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,14 @@ class BlockResult:
     """The share of each feature's values outside its bounds, in the table of the first repeat."""
     fit_seconds: float | None = None
     seconds: float = 0.0
+    """The time of the cell's own work."""
+    check_seconds: float = 0.0
+    """The time of checking its fit."""
+    shared_seconds: float = 0.0
+    """The time of what the cell was the first to need on this worker: loading and summing the rows, fitting the references."""
     error: str = ""
     """Why the cell failed on this block."""
+    traceback: str = ""
+    """Where it failed: lines of code, and no values."""
     violation: str = ""
     """What refuted the mechanism's claim on this block: the checks of the fit itself, next to the audit."""

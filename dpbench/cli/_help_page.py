@@ -21,8 +21,15 @@ _COMMAND_KEYS = {
     "tracking.uri": ("sqlite:///mlflow.db", "where runs are recorded; a server's address works too"),
     "tracking.experiment": ("dpbench", "the MLflow experiment that holds the runs"),
     "audit.level": ("replay", "none, component, release, all: how each mechanism is tried before its cells are sound"),
-    "engine.workers": ("all cores", "how many processes the local engine starts"),
+    "engine.workers": ("all cores", "how many processes an engine starts or uses"),
+    "engine.timeout": ("null", "seconds after which a cell fails"),
+    "engine.scheduler": ("null", "the address of a Dask scheduler; null starts one"),
+    "engine.address": ("null", "the address of a Ray cluster; null starts one"),
+    "engine.folder": ("null", "where engine=files writes units for python -m dpbench work"),
+    "zip": ("null", "keys that vary together instead of being multiplied: zip=epsilon,seed"),
+    "skip": ("null", "combinations to leave out: skip='{mechanism:dpme,model:logistic}'"),
     "rerun": ("false", "run finished cells again"),
+    "fail_fast": ("false", "end at the first failed cell"),
     "quick": ("false", "fewer repeats, for a first look"),
 }
 

@@ -10,6 +10,7 @@ from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometrie
 from dpbench.audit.wording import CAVEAT, describe_audit, describe_false_alarms, describe_geometry
 from dpbench.base.errors import Inapplicable, Refused, Unfinished, described, unknown
 from dpbench.base.one_thread import one_thread
+from dpbench.base.terminal import say
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import DatasetRows
@@ -33,10 +34,10 @@ def command(overrides: tuple[str, ...]) -> int:
     with one_thread():
         for title, subject in _subjects(overrides):
             outcomes.append(_outcome(subject))
-            click.echo("\n  ".join([title, *describe_audit(outcomes[-1])]))
+            say("\n  ".join([title, *describe_audit(outcomes[-1])]))
     failed = sum(not outcome.passed for outcome in outcomes)
     verdict = f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}"
-    click.echo(f"{verdict} {describe_false_alarms(outcomes)}".rstrip())
+    say(f"{verdict} {describe_false_alarms(outcomes)}".rstrip())
     return int(failed > 0)
 
 
@@ -84,7 +85,7 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
     if not count:
         raise Refused(reasons[0].partition(": ")[2])
     for reason in reasons:
-        click.echo(f"Not audited: {reason}")
+        say(f"Not audited: {reason}")
 
 
 def _checked_keys(overrides: Sequence[str]) -> set[str]:

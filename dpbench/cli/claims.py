@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.terminal import say
 from dpbench.base.user_path import user_path
 from dpbench.experiments.claims import NEWEST, Claim, Verdict, claims_in, claims_of, judge, papers_with_claims
 from dpbench.experiments.scorecard import markdown, print_scorecard, write_csv
@@ -33,7 +34,7 @@ def command(
     written = [_write(user_path(name).resolve(), write) for name, write in writers.items() if name is not None]
     print_scorecard(verdicts)
     for path in written:
-        click.echo(f"Written: {path}")
+        say(f"Written: {path}")
 
 
 def _claims(paper: str | None, file: str | None) -> list[Claim]:
@@ -51,7 +52,7 @@ def _claims(paper: str | None, file: str | None) -> list[Claim]:
         try:
             claims += claims_of(known[name])
         except Refused as refusal:
-            click.echo(f"The claims of the paper {name!r} are left out: {refusal}", err=True)
+            say(f"The claims of the paper {name!r} are left out: {refusal}", error=True)
     return claims
 
 
@@ -69,7 +70,7 @@ def _verdicts(claims: list[Claim], uri: str | None, experiment: str, run_id: str
             sweeps = preset_sweeps(store) | ({NEWEST: read_sweep(store, run_id)} if newest else {})
             return [judge(claim, sweeps) for claim in claims]
     except Missing as missing:
-        click.echo(str(missing), err=True)
+        say(str(missing), error=True)
         return [judge(claim, {}) for claim in claims]
 
 

@@ -2,13 +2,13 @@
 
 import json
 import math
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpbench.base.errors import Refused
+from dpbench.base.terminal import console, print_grid, say
 from dpbench.cli._store_keys import open_recorded, split_arguments
 from dpbench.report.formatting import plural
 
@@ -45,7 +45,7 @@ def command(as_json: bool, arguments: tuple[str, ...]) -> int:
     if all(change.before is None or change.after is None for change in all_changes):
         raise Refused(f"No cell of {before.run_id} is in {after.run_id} with the same parameters, seed, splits and dataset.")
     if as_json:
-        click.echo(json.dumps([_as_dict(change) for change in all_changes], indent=1, ensure_ascii=False))
+        say(json.dumps([_as_dict(change) for change in all_changes], indent=1, ensure_ascii=False))
     else:
         _print(all_changes)
     return int(any(change.verdict in REGRESSIONS for change in all_changes))
@@ -67,13 +67,15 @@ def _as_dict(change: "Change") -> dict[str, Any]:
 
 def _print(all_changes: "list[Change]") -> None:
     """Print the cells that are not the same, then how many have each verdict."""
-    from rich.console import Console
     from rich.table import Table
 
     from dpbench.report.formatting import number
     from dpbench.tracking.run_writer import run_name
 
-    table = Table("cell", "verdict", "before", "after", "difference (95 %)", header_style="bold", pad_edge=False)
+    table = Table("cell", header_style="bold", pad_edge=False)
+    for name in ("verdict", "before", "after"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("difference (95 %)")
     listed = [change for change in all_changes if change.verdict != "same"]
     for change in listed:
         errors = [number(cell.error()) if cell and cell.done else "" for cell in (change.before, change.after)]
@@ -83,9 +85,9 @@ def _print(all_changes: "list[Change]") -> None:
             difference = f"{comparison.difference.value:.4g}{interval}"
         table.add_row(run_name(change.cell), change.verdict, *errors, difference)
     if listed:
-        Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False, markup=False).print(table)
+        print_grid(console(piped_width=PIPED_WIDTH), table)
     counts = Counter(change.verdict for change in all_changes)
-    click.echo(f"{plural(len(all_changes), 'cell')}: {', '.join(f'{count} {word}' for word, count in counts.items())}.")
+    say(f"{plural(len(all_changes), 'cell')}: {', '.join(f'{count} {word}' for word, count in counts.items())}.")
     few = [change.comparison for change in all_changes if change.verdict == "undecided" and change.comparison]
     if few and max(comparison.repeats for comparison in few) < few[0].min_repeats:
-        click.echo(f"No test separates cells with fewer than {few[0].min_repeats} repeats.")
+        say(f"No test separates cells with fewer than {few[0].min_repeats} repeats.")

@@ -10,6 +10,7 @@ import click
 
 from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
+from dpbench.base.terminal import say
 from dpbench.contracts.dataset import Dataset
 from dpbench.registry.lookup import build, registry
 
@@ -37,7 +38,7 @@ def list_datasets(as_json: bool) -> None:
         for name in registry().names("dataset")
         for options in registry().get("dataset", name).variants()
     ]
-    click.echo(json.dumps(datasets, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_text, datasets)))
+    say(json.dumps(datasets, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_text, datasets)))
 
 
 @command.command()
@@ -83,7 +84,7 @@ def describe(path: str, out: str | None, target: str, nulls: tuple[str, ...], **
         click.secho(WARNING, err=True, bold=True)
     use = f"python -m dpbench dataset=table {quote(f'dataset.path={path}')} {quote(f'dataset.bounds={out}')}"
     use += " dataset.missing=drop" if codebook else ""
-    click.echo(text if out is None else f"Edit it, then: {use}", nl=out is not None)
+    say(text if out is None else f"Edit it, then: {use}", end="\n" if out is not None else "")
 
 
 @command.command()
@@ -98,7 +99,7 @@ def fetch(name: str, options: tuple[str, ...]) -> None:
         if len(axis.values) != 1:
             raise Refused(f"{text!r} must give one value: fetch takes one dataset at a time.")
         values[axis.key.removeprefix("dataset.")] = axis.values[0]
-    registry().get("dataset", name).build(values).fetch(click.echo)
+    registry().get("dataset", name).build(values).fetch(say)
 
 
 def _facts(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:

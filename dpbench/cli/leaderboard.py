@@ -1,13 +1,13 @@
 """Put a mechanism on the leaderboard: run it on the same cells and add its row to the shipped scores."""
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import click
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.terminal import console, print_grid, say
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.presets import Experiment, experiments, papers, select, values_of
 from dpbench.records.cell_record import CellRecord
@@ -46,7 +46,7 @@ def command(overrides: tuple[str, ...]) -> int:
     for model, tournament in tournaments([*own, *_same_cells(shipped, own)]).items():
         _print(model, tournament, {score.mechanism for score in own})
     for sentence in [*_other_rows(own, shipped), *dict.fromkeys(cell.guarantee_why for cell in cells if cell.refuted)]:
-        click.echo(sentence)
+        say(sentence)
     return code
 
 
@@ -76,6 +76,8 @@ def _run(overrides: Sequence[str], study: Paper) -> tuple[list[CellRecord], int]
         request = [f"experiment={experiment.name}", *tables, *others]
         points = grid_points(request)
         planned, config = plan(points), points[0].config
+        if level := [cell.params["mechanism"] for cell in planned.cells if "epsilon" not in cell.params]:
+            raise Refused(f"The leaderboard compares mechanisms at each ε. The mechanism {level[0]} does not depend on it.")
         if not planned.to_run:
             reasons |= dict.fromkeys(cell.reason for cell in planned.cells)
             continue
@@ -144,10 +146,8 @@ def _other_rows(own: Sequence[Score], shipped: Sequence[Score]) -> list[str]:
 
 def _print(model: str, tournament: Tournament, own: Iterable[str]) -> None:
     """Print the board of one model; the rows of the new mechanism are bold and have a star."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
     names, new = header(tournament), set(own)
     games = f"{plural(len(tournament.games), 'cell')} on {plural(len(tournament.tables), 'table')}"
     table = Table(title=f"{title(model)}: {games}", header_style="bold", pad_edge=False, title_justify="left")
@@ -158,6 +158,6 @@ def _print(model: str, tournament: Tournament, own: Iterable[str]) -> None:
         star, style = ("* ", "bold") if entry.name in new else ("", "")
         first, *rest = row(entry, tournament)
         table.add_row(str(rank), f"{star}{first}", *rest, style=style)
-    console.print(table)
+    print_grid(console(piped_width=PIPED_WIDTH), table, heading=2)
     for note in notes(tournament):
-        click.echo(note)
+        say(note)

@@ -11,6 +11,7 @@ import click
 
 import dpbench.cli
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.terminal import shown
 from dpbench.base.version import __version__
 
 
@@ -60,7 +61,7 @@ class _Subcommands(click.Group):
     def get_help(self, ctx: click.Context) -> str:
         from dpbench.cli._help_page import page
 
-        return page(subcommands())
+        return shown(page(subcommands()))  # the files of plugins may have any name
 
 
 @click.group(cls=_Subcommands, context_settings={"help_option_names": ["-h", "--help"]})

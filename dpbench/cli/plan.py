@@ -1,12 +1,24 @@
 """Print what a sweep would run, resume and prune, without running it."""
 
-import sys
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpbench.base.errors import Refused
+from dpbench.base.terminal import console, print_grid
+from dpbench.report.formatting import listed, plural
+from dpbench.sweeps.feasibility import spell_seconds
+
+if TYPE_CHECKING:
+    from dpbench.cells.audit_unit import AuditUnit
+    from dpbench.records.cell_record import CellRecord
+    from dpbench.sweeps.plan import SweepPlan
+
+MAX_GUESSED = 8
+"""Kinds of cells that are listed by name."""
 
 
 @click.command(name="plan", context_settings={"ignore_unknown_options": True})
@@ -17,9 +29,9 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
 
     OVERRIDES are those of the sweep: mechanism=fm,dpba epsilon=0.1,0.8
     """
-    from rich.console import Console
     from rich.table import Table
 
+    from dpbench.sweeps.auditing import Audits, audit_file
     from dpbench.sweeps.execution import check_settings
     from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
@@ -32,23 +44,50 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     check_settings(points[0].config)
     tracking = points[0].config["tracking"]
     # without a store, or where it cannot be reached, nothing is known to be recorded
+    recorded: Mapping[str, CellRecord] = {}
+    file = None
     with suppress(Refused), open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
-        planned, _ = resume(planned, writer)
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+        planned, recorded = resume(planned, writer)
+        file = audit_file(store)
+    out = console()
     table = Table(header_style="bold", pad_edge=False)
     names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))
     for name in ("state", *names):
         table.add_column(name, no_wrap=True)
     for cell in planned.cells:
         table.add_row(cell.state, *(cell.params.get(name, "") for name in names))
-    console.print(table)
+    print_grid(out, table, heading=2)
     for reason in dict.fromkeys(cell.reason for cell in planned.cells if cell.reason):
-        console.print(f"Pruned: {reason}", markup=False)
+        out.print(f"Pruned: {reason}")
     for note in planned.notes:
-        console.print(f"Note: {note}", markup=False)
+        out.print(f"Note: {note}")
     counts = Counter(cell.state for cell in planned.cells)
-    units = planned.units()
-    work = f"{len(units)} work unit{'s' * (len(units) != 1)}, about {planned.seconds:.1f} s on one core"
     cells = f"{counts['run']} cell{'s' * (counts['run'] != 1)}"
-    console.print(f"{cells} to run, {counts['resumed']} already recorded, {counts['pruned']} pruned.")
-    console.print(f"{work}, and about 0.05 s a cell to record.")
+    out.print(f"{cells} to run, {counts['resumed']} already recorded, {counts['pruned']} pruned.")
+    for sentence in _forecast(planned, Audits(planned, recorded, file).units, points[0].config["engine"]):
+        out.print(sentence)
+
+
+def _forecast(plan: "SweepPlan", audits: Sequence["AuditUnit"], engine_section: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences that say how long the sweep will take, and how much of that is a guess."""
+    from dpbench.sweeps.costs import TABLE, Costs
+    from dpbench.sweeps.engines.choice import engine_from
+    from dpbench.sweeps.forecast import Forecast, elapsed, makespan
+    from dpbench.sweeps.schedule import UNKNOWN_WORKERS, schedule
+
+    costs = Costs.of_this_machine(plan.tables)
+    forecast = Forecast(plan, audits, costs)
+    workers = engine_from(engine_section, forecast.seconds).workers or UNKNOWN_WORKERS
+    items = list(schedule(plan.units(), audits, costs, workers))
+    count = f"{plural(len(items) - len(audits), 'work unit')} and {plural(len(audits), 'audit')}"
+    yield f"{count}, about {_spelled(forecast.seconds)} on one core, and {_spelled(forecast.recording)} to record the cells."
+    if workers > 1:
+        seconds = elapsed(makespan(items, costs, workers), forecast.recording, workers)
+        yield f"On {workers} workers about {_spelled(seconds)}."
+    guessed = [f"{kind.names[1]} on {kind.names[2]}" for kind in forecast.guessed if kind.names[0] != TABLE]
+    if guessed:
+        yield f"Never measured on this machine, and so only guessed: {listed(guessed, most=MAX_GUESSED)}."
+
+
+def _spelled(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 120 else spell_seconds(seconds)

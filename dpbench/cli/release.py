@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dpbench.base.errors import Refused, Unfinished, unknown
+from dpbench.base.terminal import say
 from dpbench.base.user_path import user_path
 
 GROUPS = ("mechanism", "model", "dataset", "inference")
@@ -41,11 +42,11 @@ def command(overrides: tuple[str, ...]) -> None:
         raise _exists(path) from None
     except OSError as error:
         raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent nevertheless.") from None
-    click.echo(made.statement)
+    say(made.statement)
     if isinstance(made.inference, ReleasedIntervals):
-        click.echo("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
-        click.echo(made.inference.sentence)
-    click.echo(f"Written: {path}")
+        say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
+        say(made.inference.sentence)
+    say(f"Written: {path}")
 
 
 def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:

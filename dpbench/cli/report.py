@@ -2,6 +2,8 @@
 
 import click
 
+from dpbench.base.terminal import say
+
 
 @click.command("report")
 @click.argument("sweep", required=False)
@@ -27,5 +29,5 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
         record = read_sweep(store, sweep)
         page = folder.write(record)
     name = (record.preset.name if record.preset else "Sweep") + (" (changed)" if record.changed else "")
-    click.echo(f"{name} {record.run_id}, {plural(len(record.cells), 'cell')}: {record.command}")
-    click.echo(f"Written: {page}")
+    say(f"{name} {record.run_id}, {plural(len(record.cells), 'cell')}: {record.command}")
+    say(f"Written: {page}")

@@ -1,12 +1,12 @@
 """``reproduce``: run a recorded cell again from its record, and say whether every number comes out the same."""
 
 import math
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from dpbench.base.errors import Refused
+from dpbench.base.terminal import console, print_grid, say
 from dpbench.cli._store_keys import open_recorded, split_arguments
 from dpbench.report.formatting import plural
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dpbench.sweeps.reproduction import Reproduction
 
 MAX_LISTED_COLUMNS = 12
-PIPED_WIDTH = 120
 
 
 @click.command("reproduce")
@@ -36,12 +35,12 @@ def command(arguments: tuple[str, ...]) -> int:
     with open_recorded(keys) as store:
         recorded = read_cell(store, runs[0])
     reproduction = reproduce(recorded)
-    click.echo(f"{run_name(recorded)} ({recorded.run_id})")
+    say(f"{run_name(recorded)} ({recorded.run_id})")
     if not reproduction.rerun.done:
-        click.echo(f"Drifted: the cell fails now. {reproduction.rerun.reason}")
+        say(f"Drifted: the cell fails now. {reproduction.rerun.reason}")
     elif reproduction.same:
         numbers = f"{plural(len(reproduction.columns), 'column')} of {plural(_runs(reproduction), 'run')}"
-        click.echo(f"Same bits: all {numbers} agree{_with_weights(reproduction)}.")
+        say(f"Same bits: all {numbers} agree{_with_weights(reproduction)}.")
     else:
         _print_drifts(reproduction)
     _print_versions(reproduction)
@@ -49,25 +48,24 @@ def command(arguments: tuple[str, ...]) -> int:
 
 
 def _print_drifts(reproduction: "Reproduction") -> None:
-    from rich.console import Console
     from rich.table import Table
 
     drifts = reproduction.drifts
-    click.echo(f"Drifted: {len(drifts)} of {plural(len(reproduction.columns), 'column')} differ.")
+    say(f"Drifted: {len(drifts)} of {plural(len(reproduction.columns), 'column')} differ.")
     table = Table("column", "largest relative difference", "runs", header_style="bold", pad_edge=False)
     for drift in drifts[:MAX_LISTED_COLUMNS]:
         difference = f"{drift.difference:.3g}" if math.isfinite(drift.difference) else "infinite"
         table.add_row(drift.column, difference, f"{drift.runs} of {_runs(reproduction)}")
-    Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False).print(table)
+    print_grid(console(), table)
     if len(drifts) > MAX_LISTED_COLUMNS:
-        click.echo(f"{plural(len(drifts) - MAX_LISTED_COLUMNS, 'more column')} differ by less.")
+        say(f"{plural(len(drifts) - MAX_LISTED_COLUMNS, 'more column')} differ by less.")
 
 
 def _print_versions(reproduction: "Reproduction") -> None:
     for part, (before, now) in reproduction.versions.items():
-        click.echo(f"Version that differs: {part}, recorded {before or 'nothing'}, now {now or 'nothing'}.")
+        say(f"Version that differs: {part}, recorded {before or 'nothing'}, now {now or 'nothing'}.")
     if not reproduction.versions and not reproduction.same:
-        click.echo("No version differs: something other than the seed and the record decides these numbers.")
+        say("No version differs: something other than the seed and the record decides these numbers.")
 
 
 def _runs(reproduction: "Reproduction") -> int:

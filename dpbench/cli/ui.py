@@ -2,6 +2,8 @@
 
 import click
 
+from dpbench.base.terminal import say
+
 
 @click.command("ui")
 @click.option("--uri", default=None, help="The tracking store [default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db].")
@@ -14,4 +16,4 @@ def command(uri: str | None, experiment: str, port: int, browser: bool) -> None:
     """Open the recorded runs in MLflow's UI, and print the link that shows them."""
     from dpbench.tracking.ui_server import show
 
-    show(uri, experiment, port, click.echo, browser=browser)
+    show(uri, experiment, port, say, browser=browser)

@@ -41,7 +41,9 @@ class Mechanism(ModelUser):
     Optional
         ``needs``: the capabilities that a model must have; ``refuses(model, geometry)``: any other reason not to fit a model;
         ``currency``: how the budget's ε is counted (``pure``; ``approx``: accounted at δ; ``zcdp``: ρ = ε; ``gdp``: μ = ε);
-        ``counted()``: the same, if an option decides it; ``published_sensitivity``: the rule for bounds that the paper prints
+        ``counted()``: the same, if an option decides it; ``depends_on_budget``: False if the fit is the same under every budget,
+        as that of a baseline without privacy is: then one cell stands for all values of ε and δ; ``uses_budget()``: the same,
+        if an option decides it; ``published_sensitivity``: the rule for bounds that the paper prints
         (``sensitivity=published``). With it goes an option ``sensitivity: Sensitivity = option("auto", ...)``, which a
         mechanism passes to ``l1_bound``; ``tight`` needs no option, and says that no published bound is known;
         ``handles_persons``: whether the guarantee also holds where a person has several rows (``geometry.rows_per_person``).
@@ -63,6 +65,7 @@ class Mechanism(ModelUser):
     rows_only: ClassVar[str] = "its guarantee is proven for neighbours that differ in one row, not in all rows of a person"
     guarantee: ClassVar[str] = ""
     currency: ClassVar[Currency] = "pure"
+    depends_on_budget: ClassVar[bool] = True
     published_sensitivity: ClassVar[Sensitivity | None] = None
 
     @abstractmethod
@@ -72,6 +75,10 @@ class Mechanism(ModelUser):
     def counted(self) -> Currency:
         """Return the currency of this mechanism's budget: its class's, unless an option decides."""
         return self.currency
+
+    def uses_budget(self) -> bool:
+        """Return whether the fit depends on the budget, on ε, δ and how they are counted: its class says so, or an option."""
+        return self.depends_on_budget
 
     def sensitivity_rule(self, key: SensitivityKey = "tight") -> Sensitivity | None:
         """Return the rule of this mechanism's bounds when the command says ``key``; None if no rule changes them."""

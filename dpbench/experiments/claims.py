@@ -14,6 +14,7 @@ from dpbench.experiments.checks import comparisons, curve_shapes, trends
 from dpbench.experiments.checks.cell_selection import Selection, select_cells, setting_key
 from dpbench.experiments.checks.check import Check, Finding, name_of
 from dpbench.experiments.presets import fault_in, papers, preset_configs, read_mapping, read_presets
+from dpbench.records.budget_free import copies, spread
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
 
@@ -235,15 +236,16 @@ def findings_of(claim: Claim, rows: Sequence[CellRecord]) -> list[Finding]:
     if claim.parsed_precondition is None:
         return findings
     conditions: dict[object, list[Finding]] = {}
-    for condition in claim.parsed_precondition.findings(rows):
+    for condition in claim.parsed_precondition.findings(spread(rows)):
         for row in condition.cells:
             conditions.setdefault(setting_key(row), []).append(condition)
-    return [_with_precondition(finding, conditions) for finding in findings]
+    return [_with_precondition(finding, conditions, rows) for finding in findings]
 
 
-def _with_precondition(finding: Finding, conditions: Mapping[object, Sequence[Finding]]) -> Finding:
+def _with_precondition(finding: Finding, conditions: Mapping[object, Sequence[Finding]], rows: Sequence[CellRecord]) -> Finding:
     """Return the finding with the precondition at its setting that fails, or else is not decided, if one does not hold."""
-    at_setting = [condition for row in finding.cells for condition in conditions.get(setting_key(row), ())]
+    settings = dict.fromkeys(setting_key(row) for cell in finding.cells for row in (cell, *copies(cell, rows)))
+    at_setting = [condition for setting in settings for condition in conditions.get(setting, ())]
     if not at_setting:
         return replace(finding, precondition=Finding(finding.place, (), (), "no cell for the precondition"))
     worst = min(at_setting, key=lambda condition: (False, None, True).index(condition.holds))

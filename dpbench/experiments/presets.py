@@ -4,9 +4,8 @@ Neither Hydra nor a tracking store is needed to answer.
 """
 
 import itertools
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +19,8 @@ from dpbench.base.user_path import user_path
 from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.paper import Paper
 from dpbench.data.splits import Splits
+from dpbench.experiments.combinations import COMBINING_KEYS, Combinations
+from dpbench.records.budget_free import BUDGET_KEYS
 from dpbench.records.preset import Preset
 from dpbench.registry.lookup import build, registry
 
@@ -35,14 +36,27 @@ class Experiment:
     preset: Preset | None
     grid: Mapping[str, str]
     """Every key with its values, as they would be typed."""
+    rules: Combinations = field(default_factory=Combinations)
+    """Which combinations of these values are in the grid."""
 
     @property
     def cells(self) -> int:
         """The number of cells in the grid, before those that make no sense are pruned."""
-        names = [values_of(self.grid.get(kind, default_choices()[kind])) for kind in KINDS]
-        choices = [dict(zip(KINDS, combination, strict=True)) for combination in itertools.product(*names)]
-        options = {key: values_of(text) for key, text in self.grid.items() if key not in KINDS}
-        return sum(math.prod(_count(key, values, choice) for key, values in options.items()) for choice in choices)
+        values = {kind: values_of(self.grid.get(kind, default_choices()[kind])) for kind in KINDS}
+        values |= {key: values_of(text) for key, text in self.grid.items() if key not in COMBINING_KEYS}
+        choices = (dict(zip(KINDS, names, strict=True)) for names in itertools.product(*(values[kind] for kind in KINDS)))
+        return len({cell for choice in choices for cell in self._cells_of(values, choice)})
+
+    def _cells_of(self, values: Mapping[str, Sequence[str]], choice: Mapping[str, str]) -> Iterator[frozenset[tuple[str, str]]]:
+        """Yield what tells the cells of these components apart: an option counts if its component has and accepts it."""
+        accepted = {key: [value for value in values[key] if _accepts(key, value, choice)] for key in values}
+        # an option that makes no difference needs one of its values, unless others vary with it
+        useful = {key: accepted[key] or values[key][: None if key in self.rules.zipped else 1] for key in values}
+        for chosen in self.rules.combine(values, lambda key, value: value in useful[key]):
+            point = {key: value for key, value in chosen.items() if accepted[key]}
+            budgeted = _uses_budget(frozenset(item for item in point.items() if item[0].partition(".")[0] == "mechanism"))
+            if not self.rules.met(point):
+                yield frozenset(item for item in point.items() if budgeted or item[0] not in BUDGET_KEYS)
 
     @property
     def runs(self) -> int:
@@ -69,7 +83,10 @@ def experiments(folder: str | None = None) -> dict[str, Experiment]:
             name = path.relative_to(home / FOLDER).with_suffix("").as_posix()
             configs[name] = complete(name, read_mapping(path), {})
     presets = {name: Preset.of(config["preset"]) for name, config in sorted(configs.items())}
-    return {name: Experiment(name, preset, grid_of(name, configs[name])) for name, preset in presets.items()}
+    return {
+        name: Experiment(name, preset, grid_of(name, configs[name]), rules_of(name, configs[name]))
+        for name, preset in presets.items()
+    }
 
 
 def select(name: str, known: Mapping[str, Experiment]) -> list[Experiment]:
@@ -113,7 +130,7 @@ def read_presets(paper: Paper) -> dict[str, dict[str, Any]]:
 
 def complete(name: str, config: dict[str, Any], sentences: dict[str, Any]) -> dict[str, Any]:
     """Add the preset's name, and replace the keys of its choices by their sentences."""
-    grid_of(name, config)  # refuses what is no grid
+    rules_of(name, config)  # refuses what is no grid
     section = config.get("preset") or {}
     if not isinstance(section, dict):
         raise Refused(f"The section 'preset' of {name} must be a mapping. Got {section!r} instead.")
@@ -140,13 +157,28 @@ def fault_in(read: Callable[[Paper], object], paper: Paper) -> str:
 
 def grid_of(name: str, config: dict[str, Any]) -> dict[str, str]:
     """Return every key that a preset sweeps, with its values as they would be typed."""
+    # the command line has true where YAML reads True
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in _params(name, config).items()}
+
+
+def rules_of(name: str, config: dict[str, Any]) -> Combinations:
+    """Return which combinations of its values a preset sweeps."""
+    params = _params(name, config)
+    for key in COMBINING_KEYS:
+        if not isinstance(params.get(key), list | dict | None):
+            raise Refused(
+                f"The key {key!r} of the preset {name} must be a list or a mapping in YAML. Got {params[key]!r} instead."
+            )
+    return Combinations.parse(*([params.get(key)] for key in COMBINING_KEYS))
+
+
+def _params(name: str, config: dict[str, Any]) -> dict[str, Any]:
     node: Any = config
     for key in ("hydra", "sweeper", "params"):
         node = node.get(key) or {}
         if not isinstance(node, dict):
             raise Refused(f"The grid of the preset {name} must be a mapping below hydra.sweeper.params. Got {node!r} instead.")
-    # the command line has true where YAML reads True
-    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in node.items()}
+    return dict(node)
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -184,16 +216,16 @@ def values_of(text: str) -> list[str]:
     return [value.strip() for value in values]
 
 
-def _count(key: str, values: list[str], components: Mapping[str, str]) -> int:
-    """Return how many of a key's values these components tell apart: an option counts for those that have it, and accept it."""
+def _accepts(key: str, value: str, choice: Mapping[str, str]) -> bool:
+    """Return whether a key takes a value for these components."""
     kind, dot, option = key.partition(".")
-    if not dot or kind not in KINDS:
-        return len(values)
-    return max(sum(_accepts(kind, components[kind], option, value) for value in values), 1)
+    if kind not in KINDS:
+        return True
+    return _option_accepts(kind, choice[kind], option, value) if dot else value == choice[kind]
 
 
 @cache
-def _accepts(kind: str, name: str, option: str, value: str) -> bool:
+def _option_accepts(kind: str, name: str, option: str, value: str) -> bool:
     """Return whether a component has an option, and takes this value of it."""
     if option not in {opt.name for opt in options_of(registry().get(kind, name))}:
         return False
@@ -202,6 +234,14 @@ def _accepts(kind: str, name: str, option: str, value: str) -> bool:
     except Refused:
         return False
     return True
+
+
+@cache
+def _uses_budget(mechanism: frozenset[tuple[str, str]]) -> bool:
+    """Return whether a mechanism, given by its name and its options, uses a budget."""
+    values = dict(mechanism)
+    options = {key.partition(".")[2]: yaml.safe_load(text) for key, text in values.items() if key != "mechanism"}
+    return bool(build("mechanism", {"name": values["mechanism"], **options}).uses_budget())
 
 
 @cache

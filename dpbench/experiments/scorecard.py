@@ -1,21 +1,19 @@
 """The scorecard of claims: a table in the terminal, Markdown, and a CSV of every number behind the verdicts."""
 
-import csv
-import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpbench.base.cell_texts import csv_text, markdown_row
+from dpbench.base.terminal import console, shown
 from dpbench.experiments.checks.check import Finding
 from dpbench.experiments.claims import CHANGED_GRID, DATA_TITLES, NEWEST, Verdict
 from dpbench.experiments.presets import command_of
 
-PIPE_WIDTH = 120
 EVIDENCE_COLUMN_WIDTH = 110
 """The evidence has a column of its own on terminals of at least this width."""
 STYLES = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
@@ -30,16 +28,15 @@ COLUMNS = (
 
 def print_scorecard(verdicts: Sequence[Verdict], stream: TextIO | None = None) -> None:
     """Print a table for each paper, with the worst and the best place of every claim, and what to run below."""
-    out = stream or sys.stdout
-    console = Console(file=out, width=None if out.isatty() else PIPE_WIDTH, highlight=False)
+    out = console(stream)
     for title, group in groupby(verdicts, key=lambda verdict: verdict.claim.title):
-        console.print(_table(list(group), title, wide=console.width >= EVIDENCE_COLUMN_WIDTH))
+        out.print(_table(list(group), title, wide=out.width >= EVIDENCE_COLUMN_WIDTH))
     commands = dict.fromkeys(f"  {command_of(name)}" for verdict in verdicts for name in (*verdict.missing, *verdict.changes))
     headline = ["Not run yet, not as the preset says, or without such cells:"] if commands else []
     for line in (*headline, *commands, *_newest_sweeps(verdicts)):
-        console.print(line, markup=False, soft_wrap=True)
+        out.print(line, soft_wrap=True)
     if any(verdict.findings for verdict in verdicts):
-        console.print(_how_to_read(verdicts), markup=False)
+        out.print(_how_to_read(verdicts))
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
@@ -52,25 +49,24 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
             commands = [f"to run: `{command_of(name)}`" for name in (*verdict.missing, *verdict.changes)]
             evidence = "<br>".join([*_numbers(verdict), *verdict.notes, *commands])
             cells = (_sentence(verdict), verdict.claim.where, *_by_data(verdict), ", ".join(verdict.datasets), evidence)
-            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+            lines.append(markdown_row(cells))
         lines.append("")
     return "\n".join(lines)
 
 
 def write_csv(verdicts: Sequence[Verdict], path: Path) -> None:
     """Write one row for each number; a claim without numbers has one row too."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(COLUMNS)
-        for verdict in verdicts:
-            claim, changed, data = verdict.claim, "; ".join(verdict.changed_grids), "; ".join(verdict.datasets)
-            start = [claim.paper, claim.says, claim.where, claim.not_in_paper, verdict.text, verdict.quick, changed]
-            for finding in verdict.findings or (Finding("", (), ()),):
-                condition = str(finding.precondition or "")
-                end = [data, finding.synthetic if finding.cells else None, condition]
-                place = [finding.place, finding.compared, finding.holds]  # None is written as an empty field
-                numbers = [[b.what, b.value, b.low, b.high, b.limit, b.side, b.unit] for b in finding.bounds] or [[None] * 7]
-                out.writerows([*start, *place, *row, *end] for row in numbers)
+    rows: list[list[Any]] = [list(COLUMNS)]
+    for verdict in verdicts:
+        claim, changed, data = verdict.claim, "; ".join(verdict.changed_grids), "; ".join(verdict.datasets)
+        start = [claim.paper, claim.says, claim.where, claim.not_in_paper, verdict.text, verdict.quick, changed]
+        for finding in verdict.findings or (Finding("", (), ()),):
+            condition = str(finding.precondition or "")
+            end = [data, finding.synthetic if finding.cells else None, condition]
+            place = [finding.place, finding.compared, finding.holds]  # None is written as an empty field
+            numbers = [[b.what, b.value, b.low, b.high, b.limit, b.side, b.unit] for b in finding.bounds] or [[None] * 7]
+            rows += [[*start, *place, *row, *end] for row in numbers]
+    path.write_text(csv_text(rows), encoding="utf-8")
 
 
 def _table(verdicts: Sequence[Verdict], title: str, *, wide: bool) -> Table:
@@ -81,16 +77,16 @@ def _table(verdicts: Sequence[Verdict], title: str, *, wide: bool) -> Table:
         table.add_column("evidence", ratio=3)
     for verdict in verdicts:
         evidence = "\n".join(_evidence(verdict))
-        claim = Text(_sentence(verdict)).append(f"\n{verdict.claim.where}", style="italic")
+        claim = Text(shown(_sentence(verdict))).append(f"\n{shown(verdict.claim.where)}", style="italic")
         if evidence and not wide:
-            claim.append(f"\n{evidence}", style="dim")
+            claim.append(f"\n{shown(evidence)}", style="dim")
         # the column is narrow: how the preset was changed is said in the evidence
         changed = f", {CHANGED_GRID}" if verdict.changes else ""
         outcome = Text("\n").join(
             Text(f"{title}: {part.counts}{changed}".removeprefix(": "), style="dim" if changed else STYLES.get(part.state, "dim"))
             for title, part in (verdict.by_data or {"": verdict}).items()
         )
-        table.add_row(claim, outcome, *([Text(evidence)] if wide else []))
+        table.add_row(claim, outcome, *([shown(evidence)] if wide else []))
     return table
 
 

@@ -53,7 +53,7 @@ class File(ABC):
 
     def check_columns(self, names: Iterable[str]) -> None:
         """Refuse columns that do not exist, without showing a first row that may hold data instead of names."""
-        names = list(names)
+        names = list(dict.fromkeys(names))
         if names and not set(names) & set(self.names):
             raise Refused(
                 f"{self.label} has none of the columns {', '.join(map(repr, names))}. The first row must contain the column "

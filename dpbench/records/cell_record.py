@@ -13,7 +13,7 @@ from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 State = Literal["run", "resumed", "failed", "pruned"]
 
-COLUMNS = ("state", "reason", "primary", "run_id")
+COLUMNS = ("state", "reason", "primary", "run_id", "key")
 """The columns of ``records.parquet`` that are neither a parameter, nor a tag, nor a metric."""
 
 
@@ -32,6 +32,8 @@ class CellDetail(Protocol):
     def clipped(self) -> Mapping[str, float]: ...
     @property
     def intervals(self) -> Mapping[str, Mapping[str, float]]: ...
+    @property
+    def traceback(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class DetailInMemory:
     """By coefficient: the interval of the first run (``low``, ``high``), the non-private one (``reference_low``,
     ``reference_high``), the ``truth``, and over all runs the ``coverage``, that of the non-private intervals
     (``reference_coverage``), and the median ``width``."""
+    traceback: str = ""
+    """Where a failed cell failed: lines of code, and no values."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,6 @@ class CellRecord:
     run_id: str = ""
     """The cell's run in the store, if it is recorded."""
     key: str = field(default="", compare=False)
-    history: Mapping[str, tuple[float, ...]] = field(default_factory=dict, compare=False)
-    """Metrics with one value per repeat. Only a cell that just ran has them."""
     detail: CellDetail = field(default_factory=DetailInMemory, repr=False, compare=False)
 
     @property
@@ -218,12 +220,12 @@ class CellRecord:
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
         """All parameters except the mechanism and ε: only errors on the same problem can be compared."""
-        return tuple((key, value) for key, value in self.params.items() if key.partition(".")[0] not in ("mechanism", "epsilon"))
+        return tuple(sorted(item for item in self.params.items() if item[0].partition(".")[0] not in ("mechanism", "epsilon")))
 
     @property
-    def epsilon(self) -> float:
-        """The requested ε."""
-        return float(self.params["epsilon"])
+    def epsilon(self) -> float | None:
+        """The requested ε; None if the mechanism uses no budget, so that the cell stands for every ε."""
+        return float(self.params["epsilon"]) if "epsilon" in self.params else None
 
 
 def label(cell: CellRecord) -> str:
@@ -238,6 +240,8 @@ def distinguishing_params(cells: Sequence[CellRecord]) -> list[str]:
     Options are parameters only if the sweep varied them, so they always count.
     """
     known = ("mechanism", "model", "dataset", "attack", "epsilon")
-    usual = (*known, "delta", "splits")
-    keys = dict.fromkeys(key for cell in cells for key in cell.params)
-    return [key for key in keys if key not in usual or (key not in known and len({cell.params.get(key) for cell in cells}) > 1)]
+    values: dict[str, set[str]] = {}
+    for cell in cells:
+        for key, text in cell.params.items():
+            values.setdefault(key, set()).add(text)
+    return [key for key in values if key not in (*known, "delta", "splits") or (key not in known and len(values[key]) > 1)]

@@ -111,7 +111,7 @@ def cell_tags(provenance: Provenance, standing: Standing) -> dict[str, str]:
         names.TARGET_TRANSFORM: provenance.target_transform or None,
         names.NOISE: standing.noise,
         names.LEAKS: ",".join(dict.fromkeys(leak.what for leak in standing.leaks)),
-        names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks),
+        names.LEAKS_WHY: "; ".join(f"{leak.what}: {leak.why}" for leak in standing.leaks) or None,
         names.ROWS_DROPPED: str(provenance.rows_dropped) if provenance.rows_dropped else None,
         names.ROWS_BEYOND_LIMIT: str(provenance.rows_beyond_limit) if provenance.rows_beyond_limit else None,
         names.PRIVATE: None if standing.private is None else str(standing.private).lower(),

@@ -8,7 +8,7 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.records.metric_info import MetricInfo
 from dpbench.records.preset import Preset
 
-KEYS_OF_EXECUTION = ("experiment", "quick", "tracking", "engine", "rerun", "hydra")
+KEYS_OF_EXECUTION = ("experiment", "quick", "tracking", "engine", "rerun", "fail_fast", "hydra")
 """Keys that say where and how a sweep runs. Overriding them does not change what a preset runs."""
 
 

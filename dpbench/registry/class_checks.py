@@ -11,6 +11,7 @@ from dpbench.contracts.hooks import KINDS, OFFERS
 from dpbench.privacy.queries.polynomial import Sensitivity
 
 PUBLISHED_SENSITIVITIES = tuple(rule for rule in typing.get_args(Sensitivity) if rule != "auto")
+MAX_GUARANTEE_LENGTH = 60
 SCALAR_TYPES = (float, int, bool, str, NoneType, Any)
 
 
@@ -37,8 +38,9 @@ def _check_declaration(cls: type[Any]) -> None:
         raise Refused(f"The class {cls.__name__} must have a docstring: its first line is what listings show.")
     if abstract := [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]:
         raise Refused(f"The class {cls.__name__} must define {', '.join(abstract)}.")
-    if not isinstance(guarantee := getattr(cls, "guarantee", ""), str):
-        raise Refused(f"The guarantee of {cls.__name__} must be a short text. Got {guarantee!r} instead.")
+    if not isinstance(guarantee := getattr(cls, "guarantee", ""), str) or len(guarantee) > MAX_GUARANTEE_LENGTH:
+        limit = f"a text of at most {MAX_GUARANTEE_LENGTH} characters"
+        raise Refused(f"The guarantee of {cls.__name__} must be {limit}. Got {guarantee!r} instead.")
     published = getattr(cls, "published_sensitivity", None)
     if published not in (None, *PUBLISHED_SENSITIVITIES):
         allowed = ", ".join(PUBLISHED_SENSITIVITIES)

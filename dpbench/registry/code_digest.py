@@ -3,9 +3,10 @@
 import hashlib
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 FIT_ROOMS = ("accounting", "audit", "base", "contracts", "data", "fitting", "privacy")
 """The rooms of dpbench that decide what a fit releases, what it costs, and how it is audited."""
@@ -14,6 +15,11 @@ FIT_MODULES = ("cells/audit_unit.py", "cells/budgets.py")
 
 def source_digest(cls: type) -> str:
     """Return a digest of the files behind a component: its own, and those of its package that it imports. Part of cell keys."""
+    return _source_digest(cls)
+
+
+@lru_cache(maxsize=512)
+def _source_digest(cls: Any) -> str:
     package = cls.__module__.rpartition(".")[0]
     files = _files(_modules_behind(cls.__module__, lambda name: bool(package) and name.rpartition(".")[0] == package))
     return _digest_of(tuple(files)) if files else "no-source"

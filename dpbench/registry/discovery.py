@@ -1,8 +1,8 @@
 """Loads plugins one by one and asks each for what it offers, so that a broken plugin does not stop the others."""
 
-import sys
+import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
@@ -10,7 +10,9 @@ from typing import Any, Literal
 import pluggy
 
 from dpbench.base.core_functions import unreplaced
+from dpbench.base.environment import PLUGIN_SECONDS, UNRESPONSIVE_PLUGINS
 from dpbench.base.errors import PackageMissing, Refused, near_names
+from dpbench.base.strangers_code import Unresponsive, attempt, stdout_is_stderr
 from dpbench.contracts import hooks
 from dpbench.registry.class_checks import check_offer
 from dpbench.registry.plugin_sources import Plugin
@@ -18,6 +20,10 @@ from dpbench.registry.plugin_sources import Plugin
 DISTRIBUTION = "dp-regression-bench"
 WATCHED_MODULES = tuple(f"dpbench.{name}" for name in ("privacy.secure_noise", "data.blocks", "fitting.noisy_objective"))
 """Modules that decide about numbers and are not loaded with the registry: a plugin could replace their functions unseen."""
+MAX_LOAD_SECONDS = 5.0
+"""How long a stranger's plugin may take to be imported and asked, unless DPBENCH_PLUGIN_SECONDS says otherwise."""
+MAX_NAME_LENGTH, MAX_REASON_LENGTH = 60, 300
+"""Characters of what listings show of a broken plugin."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +53,50 @@ def discover(plugins: Iterable[Plugin]) -> Iterator[Registration]:
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
     for plugin in plugins:
-        try:
-            # a plugin's prints must not end up in a listing that a program reads
-            with redirect_stdout(sys.stderr), _watched(plugin):
-                module = plugin.load()
-                manager.register(module, name=f"{plugin.name} of {plugin.distribution}")
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 -- a stranger's module can raise anything
-            yield _broken(plugin, "plugin", plugin.name, _one_line(error), error)
+        offers = _offers_of(plugin, manager)
+        if isinstance(offers, BaseException):
+            yield _broken(plugin, "plugin", plugin.name, _one_line(offers), offers)
         else:
-            yield from _registrations(plugin, module, manager)
+            yield from offers
 
 
-def _watched(plugin: Plugin) -> AbstractContextManager[None]:
-    """Return what refuses a plugin that replaces functions of dpbench while it is loaded."""
+def _offers_of(plugin: Plugin, manager: pluggy.PluginManager) -> list[Registration] | BaseException:
+    """Return what a plugin offers, or the error that it raises; a stranger's plugin has a limited time."""
     if plugin.distribution == DISTRIBUTION:
-        return nullcontext()
+        try:
+            return _load(plugin, manager)
+        except Exception as error:  # noqa: BLE001  listed like a stranger's
+            return error
+    seconds, unresponsive = _seconds(), os.environ.get(UNRESPONSIVE_PLUGINS, "").split("\n")
+    name = f"{plugin.name} of {plugin.origin}"
+    if name in unresponsive:
+        offers: list[Registration] | BaseException = Unresponsive()
+    else:
+        try:
+            # watched from here, because a thread that is left would put things back at any time
+            with stdout_is_stderr(), _watched():
+                offers = attempt(lambda: _load(plugin, manager), seconds)
+        except Refused as refusal:
+            return refusal
+    if isinstance(offers, Unresponsive):
+        # worker processes inherit the variable, and do not wait for the same plugin again
+        os.environ[UNRESPONSIVE_PLUGINS] = "\n".join(dict.fromkeys([*filter(None, unresponsive), name]))
+        return Unresponsive(f"It was not loaded within {seconds:g} s, and left out. {PLUGIN_SECONDS}=60 waits longer.")
+    return offers
+
+
+def _seconds() -> float:
+    return float(os.environ.get(PLUGIN_SECONDS) or MAX_LOAD_SECONDS)
+
+
+def _load(plugin: Plugin, manager: pluggy.PluginManager) -> list[Registration]:
+    module = plugin.load()
+    manager.register(module, name=f"{plugin.name} of {plugin.distribution}")
+    return list(_registrations(plugin, module, manager))
+
+
+def _watched() -> AbstractContextManager[None]:
+    """Return what refuses a plugin that replaces functions of dpbench while it is loaded."""
     for module in WATCHED_MODULES:
         import_module(module)
     return unreplaced("It")
@@ -88,18 +121,17 @@ def _registrations(plugin: Plugin, module: Any, manager: pluggy.PluginManager) -
 def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Registration]:
     """Call one hook and register what it returns."""
     try:
-        with redirect_stdout(sys.stderr), _watched(plugin):
-            result = hook()
-            if isinstance(result, type) or not isinstance(result, Iterable):
-                what = "classes" if kind in hooks.KINDS else f"{kind}s"
-                raise TypeError(f"{hooks.OFFERS[kind].hook} must return a list of {what}. Got {result!r} instead.")
-            offers = list(result)
+        result = hook()
+        if isinstance(result, type) or not isinstance(result, Iterable):
+            what = "classes" if kind in hooks.KINDS else f"{kind}s"
+            raise TypeError(f"{hooks.OFFERS[kind].hook} must return a list of {what}. Got {result!r} instead.")
+        offers = list(result)
     except PackageMissing as reason:
         yield Registration(plugin, kind, plugin.short_name, health="missing", reason=str(reason))
         return
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 -- a stranger's function can raise anything
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and plugin.distribution == DISTRIBUTION:  # the user's, since it is not ours
+            raise
         yield _broken(plugin, kind, plugin.name, _one_line(error), error)
         return
     for offer in offers:
@@ -114,6 +146,8 @@ def _call(plugin: Plugin, kind: str, hook: Callable[[], Any]) -> Iterator[Regist
 
 
 def _broken(plugin: Plugin, kind: str, name: str, reason: str, error: BaseException | None = None) -> Registration:
+    limits = ((name, MAX_NAME_LENGTH), (reason, MAX_REASON_LENGTH))
+    name, reason = (text if len(text) <= most else f"{text[:most]}…" for text, most in limits)
     return Registration(plugin, kind, name, health="broken", reason=reason, error=error)
 
 
@@ -127,4 +161,6 @@ def _unmarked_hooks(module: Any) -> list[str]:
 
 def _one_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    if isinstance(error, (Unresponsive, Refused)):
+        return lines[0]
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,7 +1,8 @@
 """The registry: looks up components and papers by kind and name, and explains the ones that cannot be used.
 
 ``DPBENCH_PLUGINS_DIR`` adds the files of a folder, ``DPBENCH_DISABLE_PLUGINS`` leaves plugins out (entry points or
-distributions, separated by commas), and ``DPBENCH_STRICT_PLUGINS=1`` raises an error where a plugin would be listed as broken.
+distributions, separated by commas), ``DPBENCH_STRICT_PLUGINS=1`` raises an error where a plugin would be listed as broken, and
+``DPBENCH_PLUGIN_SECONDS`` limits how long a plugin of others may take to load.
 """
 
 import os

@@ -75,13 +75,14 @@ def _not_compared(boards: Sequence[Board]) -> list[str]:
 def _other_units(boards: Sequence[Board]) -> list[str]:
     """Return which mechanisms count ε in a unit of their own, so that their cells have few to be compared with."""
     cells = [place.cell for level, group in _groups(boards) for place in group.places]
-    other = [cell for cell in cells if abs(cell.accounted - cell.epsilon) > 0.001 * cell.epsilon]
+    units = [(cell.epsilon, cell) for cell in cells if cell.epsilon is not None]
+    other = [(epsilon, cell) for epsilon, cell in units if abs(cell.accounted - epsilon) > 0.001 * epsilon]
     if not other or len(other) == len(cells):
         return []
     texts = []
-    for name, same in group_by(other, label).items():
-        first = min(same, key=lambda cell: cell.epsilon)
-        texts.append(f"{name} (its {first.epsilon:g} is {first.accounted:g})")
+    for name, same in group_by(other, lambda pair: label(pair[1])).items():
+        epsilon, first = min(same, key=lambda pair: pair[0])
+        texts.append(f"{name} (its {epsilon:g} is {first.accounted:g})")
     text = f"not every mechanism counts ε in that unit: {listed(texts, most=MAX_NAMES)}"
     return [f"Cells are compared at the same accounted ε, and {text}. `budget=matched` gives every mechanism the same."]
 

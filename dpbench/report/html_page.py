@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbench.records.cell_record import CellRecord, label
+from dpbench.records.explosion import EXPLOSION_FACTOR
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.explosions import EXPLOSION_FACTOR
 from dpbench.report.formatting import group_by, listed, number, p_value_text, plural, quantity
 from dpbench.report.guarantees import audit_sentences, standings
 from dpbench.report.labels import unit_heading
@@ -131,7 +131,8 @@ def _facts(cells: Sequence[CellRecord]) -> list[tuple[str, str]]:
     samples = group_by(cells, lambda cell: (cell.params.get("seed"), cell.params["splits"]))
     seeds = [cell.params.get("seed") or str(cell.detail.config.get("seed", "")) for cell, *_ in samples.values()]
     facts = {name: [cell.versions[name] for cell in cells] for name in cells[0].versions}
-    facts |= {"seed": seeds, "splits": [cell.params["splits"] for cell in cells], "δ": [cell.params["delta"] for cell in cells]}
+    facts |= {"seed": seeds, "splits": [cell.params["splits"] for cell in cells]}
+    facts["δ"] = [cell.params.get("delta", "") for cell in cells]
     return [(name, listed(filter(None, texts))) for name, texts in facts.items() if any(texts)]
 
 

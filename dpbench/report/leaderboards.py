@@ -3,11 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dpbench.records.budget_free import BUDGET_KEYS, spread
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
-from dpbench.report.explosions import Explosion, explosion
+from dpbench.records.explosion import Explosion
+from dpbench.report.explosions import explosion
 from dpbench.report.formatting import group_by
 from dpbench.report.statistics.comparable import comparable, currency_text, delta_text, is_pure, proof_text, rule_of, rule_text
 from dpbench.report.statistics.paired import Comparison, Contest, against_best, distance
+
+COUNTING_KEYS = tuple(key for key in BUDGET_KEYS if key != "epsilon")
+"""The part of the budget that makes problems of their own."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,7 @@ class Place:
 
     cell: CellRecord
     epsilons: tuple[str, ...]
-    """Every requested ε: a fit without privacy is the same at all of them, and has one place."""
+    """Every requested ε: cells whose numbers are the same at all of them have one place. None if it uses no budget."""
     rank: int | None = None
     """By the median error within its group; the cells that are practically the same as the best share the first rank.
 
@@ -38,8 +43,9 @@ class Place:
         return None if self.accounted is None else self.cell.metrics.get("privacy/delta", 0.0)
 
     @property
-    def epsilon(self) -> str:
-        return self.epsilons[0] if len(self.epsilons) == 1 else f"{self.epsilons[0]} to {self.epsilons[-1]}"
+    def epsilon(self) -> str | None:
+        """The requested ε, or its range; None if the mechanism uses no budget."""
+        return " to ".join(dict.fromkeys((self.epsilons[0], self.epsilons[-1]))) if self.epsilons else None
 
     @property
     def lost(self) -> float | None:
@@ -132,7 +138,7 @@ def boards(cells: Sequence[CellRecord]) -> list[Board]:
 
     An attack fits nothing anew: of the cells that differ by their attack alone, those of the first attack count.
     """
-    done = [cell for cell in cells if cell.done]
+    done = spread([cell for cell in cells if cell.done], COUNTING_KEYS)  # a fit without a budget belongs to every problem
     keys = [key for key in distinguishing_params(done) if not key.startswith(("mechanism.", "attack"))]
     problems = group_by(done, lambda cell: tuple(item for item in cell.problem if not item[0].startswith("attack")))
     return [_board(fits, ["model", "dataset", *keys]) for fits in map(_first_attack, problems.values())]
@@ -167,7 +173,7 @@ def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
     bases = _bases(groups)
     # cells that differ by the requested ε alone share a place
     others = group_by((cell for cell in ordered if not cell.ranked), _numbers).values()
-    places = tuple(Place(same[0], tuple(cell.params["epsilon"] for cell in same)) for same in others)
+    places = tuple(Place(same[0], _epsilons(same)) for same in others)
     return Level(accounted, tuple(map(_group, groups, bases)), places)
 
 
@@ -198,7 +204,7 @@ def _group(cells: Sequence[CellRecord], basis: tuple[str, str]) -> Group:
     places = [
         Place(
             cell,
-            (cell.params["epsilon"],),
+            _epsilons([cell]),
             ranks.get(id(cell)),
             comparisons.get(id(cell)),
             contest is not None and cell is contest.best,
@@ -206,6 +212,10 @@ def _group(cells: Sequence[CellRecord], basis: tuple[str, str]) -> Group:
         for cell in (*order, *(cell for cell in cells if cell.error() is None))
     ]
     return Group(tuple(places), *basis, contest)
+
+
+def _epsilons(cells: Sequence[CellRecord]) -> tuple[str, ...]:
+    return tuple(cell.params["epsilon"] for cell in cells if "epsilon" in cell.params)
 
 
 def _numbers(cell: CellRecord) -> tuple[object, ...]:

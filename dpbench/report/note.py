@@ -2,12 +2,14 @@
 
 from collections import Counter
 
+from dpbench.base.cell_texts import markdown_row
 from dpbench.records.cell_record import State, distinguishing_params, label
 from dpbench.report.formatting import plural
 from dpbench.report.guarantees import audit_sentences
 from dpbench.report.release_price import HEADING
 from dpbench.report.summary import SweepSummary
 from dpbench.report.terminal_table import accounted_text, error_texts
+from dpbench.report.text_table import MISSING
 from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, disclosures, leak_sentences, warnings
 
 STATES: tuple[State, ...] = ("failed", "pruned", "resumed")
@@ -37,8 +39,7 @@ def _table(summary: SweepSummary) -> str:
     header = ["mechanism", *keys, "ε", "median", "20-80 %", "ε accounted", "guarantee"]
     rows = []
     for cell in summary.done:
-        numbers = [cell.params["epsilon"], *error_texts(cell), accounted_text(cell), cell.guarantee]
+        numbers = [cell.params.get("epsilon", MISSING), *error_texts(cell), accounted_text(cell), cell.guarantee]
         rows.append([label(cell), *(cell.params.get(key, "") for key in keys), *numbers])
-    lines = ([text.replace("|", "\\|") for text in line] for line in [header, *rows])  # a bar would end the cell
-    first, *others = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([first, "|---" * len(header) + "|", *others]) if rows else ""
+    lines = [markdown_row(header), "|---" * len(header) + "|", *map(markdown_row, rows)]
+    return "\n".join(lines) if rows else ""

@@ -15,12 +15,14 @@ def question(sweep: SweepRecord) -> list[str]:
         return ["No cell of this sweep has a result."]
     private = [cell.params["mechanism"] for cell in cells if cell.private]
     public = [cell.params["mechanism"] for cell in cells if not cell.private]
-    epsilons = [f"{epsilon:g}" for epsilon in sorted({cell.epsilon for cell in cells})]
-    at = f"at ε = {epsilons[0]}" if len(epsilons) == 1 else f"at which ε ({listed(epsilons, 'or', most=16)})"
+    epsilons = [f"{epsilon:g}" for epsilon in sorted({cell.epsilon for cell in cells if cell.epsilon is not None})]
+    at = "".join(f" at ε = {epsilon}" for epsilon in epsilons)
+    if len(epsilons) > 1:
+        at = f" at which ε ({listed(epsilons, 'or', most=16)})"
     if len(set(private)) > 1:
-        text = f"Which of {listed(private)} has the lowest error {at}"
+        text = f"Which of {listed(private)} has the lowest error{at}"
     else:
-        text = f"How large is the error of {listed(private or public)} {at}"
+        text = f"How large is the error of {listed(private or public)}{at}"
     datasets = listed(_dataset(*group) for group in group_by(cells, lambda cell: cell.params["dataset"]).items())
     others = f" For comparison, not private: {listed(public)}." if private and public else ""
     measures = listed(with_scale(cell, sweep) for cell in cells)

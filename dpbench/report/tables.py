@@ -94,7 +94,7 @@ def ledger(cells: Sequence[CellRecord]) -> TextTable:
     """Return what each mechanism asked of the rows and at what price, at its smallest and largest ε."""
     rows: list[tuple[Entry, ...]] = []
     for names, group in group_by(cells, lambda cell: (label(cell), cell.params["model"], cell.params["dataset"])).items():
-        ledgers = [end(group, key=lambda cell: cell.epsilon).detail.ledger for end in (min, max)]
+        ledgers = [end(group, key=lambda cell: cell.epsilon or 0.0).detail.ledger for end in (min, max)]
         neighbours = str(ledgers[0].get("neighbours", ""))
         entries = [entry for ledger in ledgers for entry in ledger.get("entries") or []]
         for (query, noise, proof), same in group_by(entries, lambda entry: tuple(map(entry.get, QUERY_KEYS))).items():
@@ -142,7 +142,7 @@ def attacks(summary: SweepSummary) -> TextTable:
     for cell in summary.done if columns else []:
         if cell.attacked:
             names = (*(cell.params[key] for key in ("attack", "model", "dataset")), _data([cell]), label(cell))
-            epsilons = (cell.params["epsilon"], cell.metrics.get(EPSILON_ACCOUNTED))
+            epsilons = (cell.params.get("epsilon"), cell.metrics.get(EPSILON_ACCOUNTED))
             rows.append((*names, *epsilons, *map(cell.metrics.get, columns.values()), cell.guarantee))
     header = ("attack", "model", "dataset", "data", "mechanism", "epsilon", "epsilon accounted", *columns, "guarantee")
     return TextTable("attacks", "What the attacks gained", header, rows)
@@ -177,7 +177,7 @@ def intervals(cells: Sequence[CellRecord]) -> TextTable:
     names += ("utility/ols_se_median",)
     rows: list[tuple[Entry, ...]] = []
     for cell in filter(has_intervals, cells):
-        which = (*(cell.params[key] for key in ("model", "dataset")), _data([cell]), label(cell), cell.params["epsilon"])
+        which = (*(cell.params[key] for key in ("model", "dataset")), _data([cell]), label(cell), cell.params.get("epsilon"))
         rows.append((*which, cell.tags[INTERVAL_METHOD], cell.tags[INTERVAL_COVERS], *map(cell.metrics.get, names), ""))
     if rows:
         missing = [cell for cell in cells if INTERVALS in cell.tags and not has_intervals(cell)]

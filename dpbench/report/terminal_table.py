@@ -1,13 +1,11 @@
 """The table that a sweep prints: errors, references, ε, what an attack gained, and the standing of each guarantee."""
 
-import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from dpbench.base.terminal import console, fits, print_grid
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed, number, plural, quantity
@@ -16,10 +14,10 @@ from dpbench.report.interval_texts import asks_for_intervals, interval_sentences
 from dpbench.report.labels import unit_heading, with_scale
 from dpbench.report.summary import SweepSummary
 from dpbench.report.tables import attack_columns
+from dpbench.report.text_table import MISSING
 from dpbench.report.warning_texts import SIMULATED_NOISE, disclosures, health_sentences, leak_sentences
 
 MAX_ROWS = 60
-PIPED_WIDTH = 120
 INTERVALS = {"coverage": "inference/coverage_mean", "width": "inference/width_ratio_median"}
 """Columns of a sweep that asked for intervals: their mean coverage, and their median width over the non-private ones."""
 REFERENCES = {"no privacy": "no_privacy", "mean only": "mean_predictor"}
@@ -29,20 +27,17 @@ STAGES = ((), ("references",), ("references", "band"), ("references", "band", "u
 
 def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     """Print one table for each model, dataset and attack; then the answer, warnings, failures and pruned cells."""
-    out = stream or sys.stdout
+    out = console(stream)
     groups = list(group_by(summary.done, lambda cell: tuple(cell.params[key] for key in ("model", "dataset", "attack"))).values())
-    usual = Console(file=out).width if out.isatty() else PIPED_WIDTH
     tables: list[Table] = []
-    for hidden in STAGES if out.isatty() else STAGES[:1]:
+    for hidden in STAGES if out.is_terminal else STAGES[:1]:
         tables = [_table(summary.sweep, cells, hidden) for cells in groups]
-        if _width(tables) <= usual:
+        if all(fits(out, table) for table in tables):
             break
-    # as wide as the widest table, so that no number and no guarantee is ever cut; a narrower terminal wraps
-    console = Console(file=out, width=max(usual, _width(tables)), highlight=False)
     for table, cells in zip(tables, groups, strict=True):
-        console.print(table)
+        print_grid(out, table)
         if len(cells) > MAX_ROWS:
-            console.print(f"… and {plural(len(cells) - MAX_ROWS, 'more cell')}: all of them are in MLflow.")
+            out.print(f"… and {plural(len(cells) - MAX_ROWS, 'more cell')}: all of them are in MLflow.")
     done = summary.done
     sentences = [*summary.headlines, *health_sentences(done), *audit_sentences(done), *leak_sentences(done)] if done else []
     sentences += [text for _, text in disclosures(done) if text != SIMULATED_NOISE]
@@ -53,11 +48,7 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
         names = listed(map(label, cells), most=MAX_NAMES)
         sentences.append(f"{state.upper()} ({plural(len(cells), 'cell')} of {names}): {reason}")
     for sentence in sentences:
-        console.print(sentence, markup=False)
-
-
-def _width(tables: Sequence[Table]) -> int:
-    return max((Console(width=10_000).measure(table).maximum for table in tables), default=0)
+        out.print(sentence)
 
 
 def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str] = ()) -> Table:
@@ -77,9 +68,8 @@ def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("guarantee", no_wrap=True)
     for cell in cells[:MAX_ROWS]:
-        # as Text, rich takes no bracket for markup
-        options = [Text(cell.params.get(name, "")) for name in swept] + ([Text(cell.sensitivity)] if rules else [])
-        names: list[str | Text] = [cell.params["mechanism"], *options, cell.params["epsilon"]]
+        options = [cell.params.get(name, "") for name in swept] + ([cell.sensitivity] if rules else [])
+        names = [cell.params["mechanism"], *options, cell.params.get("epsilon", MISSING)]
         levels = [number(cell.reference(name)) for name in REFERENCES.values()] if references else []
         gains = ("none" if value is None else f"{value:.3f}" for value in map(cell.metrics.get, attack.values()))
         certainty = ("none" if value is None else f"{value:.3g}" for value in map(cell.metrics.get, intervals.values()))

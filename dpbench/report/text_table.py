@@ -1,11 +1,12 @@
 """A plain table, which is written as text and as CSV."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Entry = str | float | int | None
+from dpbench.base.cell_texts import CsvEntry, csv_text
+from dpbench.base.terminal import shown
+
+Entry = CsvEntry
 
 MISSING = "–"
 """Printed where there is no number."""
@@ -27,18 +28,11 @@ class TextTable:
 
     def csv(self) -> str:
         """Return the table with every digit, to compute with; an entry without a number is empty."""
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([map(_csv_entry, row) for row in [self.header, *self.rows]])
-        return out.getvalue()
-
-
-def _csv_entry(entry: Entry) -> Entry:
-    """Return an entry with a quote before a text that a spreadsheet would run as a formula."""
-    return f"'{entry}" if isinstance(entry, str) and entry.startswith(("=", "+", "@")) else entry
+        return csv_text([self.header, *self.rows])
 
 
 def entry_text(entry: Entry) -> str:
     """Return an entry as a reader sees it: a number to four digits."""
     if entry is None:
         return MISSING
-    return f"{entry:.4g}" if isinstance(entry, float) else str(entry)
+    return f"{entry:.4g}" if isinstance(entry, float) else shown(str(entry))

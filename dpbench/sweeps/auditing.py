@@ -4,7 +4,6 @@ The results are lines of a file next to a SQLite store, or in the user's cache f
 """
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit, vouched
 from dpbench.cells.cell import Cell
 from dpbench.cells.loading import identity
+from dpbench.files.appending import append_line
 from dpbench.files.download_cache import cache_folder
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import AUDIT_TAGS, Standing, guarantee_of, guarantee_tags
@@ -23,8 +23,6 @@ from dpbench.tracking.store import Store
 from dpbench.tracking.store_uri import sqlite_path
 
 FILE_SUFFIX = ".audits.jsonl"
-SECONDS_PER_AUDIT = 0.1
-"""Of one mechanism, model, geometry and budget, by replay."""
 
 
 class Audits:
@@ -50,11 +48,6 @@ class Audits:
         missing = {unit.digest: unit for unit in self._of_cell.values() if unit.digest not in self._results}
         return list(missing.values())
 
-    @property
-    def seconds(self) -> float:
-        """A rough estimate of the time that they take on one core."""
-        return SECONDS_PER_AUDIT * len(self.units)
-
     def waits(self, cell: Cell) -> bool:
         """Return whether the cell's audit is not done yet."""
         return cell.key in self._of_cell and self.result(cell) is None
@@ -68,7 +61,7 @@ class Audits:
         """Take the result of an audit, and write it to the file unless another attempt could end otherwise."""
         self._results[unit.digest] = result
         if self._file is not None and keep:
-            _append(self._file, result.as_line(unit.digest))
+            append_line(self._file, result.as_line(unit.digest))
 
     def change(self, records: Iterable[CellRecord]) -> bool:
         """Return whether an audit says, or may say when it is done, something new about a recorded cell."""
@@ -113,14 +106,3 @@ def _read(file: Path | None) -> dict[str, AuditResult]:
         with suppress(OSError, UnicodeDecodeError):
             lines = file.read_text(encoding="utf-8").splitlines()
     return dict(filter(None, map(AuditResult.from_line, lines)))
-
-
-def _append(file: Path, line: str) -> None:
-    """Append a line in one write, so that several processes may share the file. Without it the next sweep audits again."""
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(descriptor, line.encode())
-        finally:
-            os.close(descriptor)

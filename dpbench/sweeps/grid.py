@@ -6,9 +6,8 @@ Nothing here knows Hydra, which composes the choices (:mod:`dpbench.sweeps.hydra
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -17,19 +16,21 @@ from dpbench.base.errors import Refused, unknown
 from dpbench.base.options import options_of
 from dpbench.cells.cell import Settings
 from dpbench.contracts.hooks import KINDS
+from dpbench.experiments.combinations import COMBINING_KEYS, Combinations, Values
 from dpbench.experiments.presets import unknown_experiment
 from dpbench.registry.lookup import registry
 from dpbench.sweeps import preset_options
+from dpbench.sweeps.grid_notes import duplicate_notes, option_notes, skip_notes
 
 if TYPE_CHECKING:
     from dpbench.sweeps.hydra.composition import HydraComposer
 
 FILE_GROUPS = ("engine", "splits", "experiment")
 """Groups whose choices are configuration files; the choices of the other groups are components."""
-PLAIN_KEYS = ("rerun", "quick", *(item.name for item in fields(Settings)))
+PLAIN_KEYS = ("rerun", "fail_fast", "quick", *(item.name for item in fields(Settings)))
 FIXED_SECTIONS = ("tracking", "engine", "splits", "audit", "inference")
 """Sections of the configuration that belong to no component; their keys are those of the configuration files."""
-SAME_FOR_ALL_CELLS = ("engine", "tracking", "rerun", "audit")
+SAME_FOR_ALL_CELLS = ("engine", "tracking", "rerun", "fail_fast", "audit")
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,10 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
             raise Refused(f"The key {key!r} is given {count} times. Write its values once, with commas to sweep them.")
     axes = {axis.key: axis for axis in request if not axis.for_hydra}
     preset = _take_preset(axes, composer)
-    typed = {key: axis.values for key, axis in axes.items()}
-    if preset:
-        axes = {axis.key: axis for axis in composer.preset_axes(preset, quick=_is_quick(axes))} | axes
+    typed = {key: axis.values for key, axis in axes.items() if key not in COMBINING_KEYS}
+    of_preset = {axis.key: axis for axis in composer.preset_axes(preset, quick=_is_quick(axes))} if preset else {}
+    axes = {**of_preset, **axes}
+    combining = {key: axes.pop(key) for key in COMBINING_KEYS if key in axes}
     chosen = {key: _chosen_names(axis, composer) for key, axis in axes.items() if key in (*KINDS, *FILE_GROUPS)}
     first = [axis.text for axis in request if axis.for_hydra] + ([f"experiment={preset}"] if preset else [])
     sections = _Sections(chosen, first, composer)
@@ -80,10 +82,10 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
     refused: preset_options.Refusals = {}
     notes: list[str] = []
     if preset:
-        by_group, of_preset = sections.by_group, {key: axis.values for key, axis in axes.items() if key not in typed}
-        idle = preset_options.idle_options(of_preset, by_group, typed)
+        by_group, preset_values = sections.by_group, {key: axis.values for key, axis in axes.items() if key not in typed}
+        idle = preset_options.idle_options(preset_values, by_group, typed)
         axes = {key: axis for key, axis in axes.items() if key not in {idle_key for idle_key, _ in idle}}
-        refused = {**idle, **preset_options.refused_values(of_preset, by_group, typed)}
+        refused = {**idle, **preset_options.refused_values(preset_values, by_group, typed)}
         notes += preset_options.notes_on({**preset_options.undo_settings(by_group, typed), **refused}, typed)
     for axis in axes.values():
         _check_axis(axis, sections)
@@ -91,18 +93,27 @@ def expand(request: Sequence[Axis], composer: HydraComposer) -> list[GridPoint]:
     if "dataset.threshold" in typed and not any(model.target == "binary" for model in models):
         names = " and ".join(sections.components("model"))
         raise Refused(f"The option dataset.threshold is for binary models, such as model=logistic. It has no effect on {names}.")
-    notes += _duplicate_notes(request)
-    notes += preset_options.add_attribute_options(sections.by_group, {key: axis.values for key, axis in axes.items()})
-    order = [Axis(key, tuple(chosen[key])) if key in chosen else axis for key, axis in axes.items()]
-    return [replace(point, notes=tuple(notes)) for point in _points(sections, order, refused)]
+    order = {key: chosen.get(key, axis.values) for key, axis in axes.items()}
+    rules = _rules(combining, of_preset, order)
+    notes += duplicate_notes({key: values for key, values in typed.items() if key not in rules.zipped})
+    notes += option_notes(sections.by_group, {key: order[key] for key in order if key not in rules.zipped}, typed)
+    notes += preset_options.add_attribute_options(sections.by_group, order)
+    points, left_out = _points(sections, order, rules, refused)
+    notes += skip_notes(rules, left_out, len(points), typed=combining.get("skip") is not of_preset.get("skip"))
+    return [replace(point, notes=tuple(notes)) for point in points]
 
 
-def _duplicate_notes(request: Sequence[Axis]) -> Iterator[str]:
-    """Yield a sentence for each value that a key was given more than once: it makes the same cells."""
-    for axis in request:
-        for value, count in Counter(map(str, axis.values)).items():
-            if count > 1:
-                yield f"The key {axis.key!r} has the value {value} {count} times, which counts once."
+def _rules(combining: Mapping[str, Axis], of_preset: Mapping[str, Axis], values: Values) -> Combinations:
+    """Return the rules of ``zip`` and ``skip``. What is typed must fit the request, what a preset says its own keys."""
+    held = {key: axis.values for key, axis in combining.items()}
+    typed = {key: rule for key, rule in held.items() if combining[key] is not of_preset.get(key)}
+    _parsed(typed).check(values)
+    _parsed({key: held[key] for key in held if key not in typed}).check_keys(of_preset)
+    return _parsed(held).within(values)
+
+
+def _parsed(held: Values) -> Combinations:
+    return Combinations.parse(*(held.get(key, ()) for key in COMBINING_KEYS))
 
 
 class _Sections:
@@ -113,7 +124,7 @@ class _Sections:
         self.base = composer.compose(first)
         self.choices: dict[str, dict[str, Any]] = {}
         for group, (default, *others) in chosen.items():
-            composed = {name: composer.compose([*first, f"{group}={name}"])[group] for name in others}
+            composed = {name: composer.compose([*first, f"{group}={name}"])[group] for name in dict.fromkeys(others)}
             self.choices[group] = {default: self.base[group], **composed}
 
     @property
@@ -152,7 +163,7 @@ def _is_quick(axes: Mapping[str, Axis]) -> bool:
 
 
 def _chosen_names(axis: Axis, composer: HydraComposer) -> list[str]:
-    """Return the names that an axis chooses from its group, each once."""
+    """Return the names that an axis chooses from its group."""
     group = axis.key
     known = list(registry().names(group)) if group in KINDS else composer.choices(group)
     names: list[str] = []
@@ -167,7 +178,7 @@ def _chosen_names(axis: Axis, composer: HydraComposer) -> list[str]:
         names.append(str(value))
     if not names:
         raise Refused(f"The override of {group} matches nothing. Known: {', '.join(known)}.")
-    return list(dict.fromkeys(names))
+    return names
 
 
 def _check_axis(axis: Axis, sections: _Sections) -> None:
@@ -175,7 +186,8 @@ def _check_axis(axis: Axis, sections: _Sections) -> None:
     group, dot, name = axis.key.partition(".")
     if not dot:
         if group not in (*PLAIN_KEYS, *sections.choices):
-            raise unknown("key", axis.key, [*PLAIN_KEYS, *KINDS, *FILE_GROUPS, "tracking.uri", "tracking.experiment"])
+            known = [*PLAIN_KEYS, *COMBINING_KEYS, *KINDS, *FILE_GROUPS, "tracking.uri", "tracking.experiment"]
+            raise unknown("key", axis.key, known)
     elif group not in (*KINDS, *FIXED_SECTIONS):
         raise unknown("group", group, [*KINDS, *FIXED_SECTIONS])
     elif name not in sections.keys(group):
@@ -185,20 +197,28 @@ def _check_axis(axis: Axis, sections: _Sections) -> None:
         raise Refused(f"The key {axis.key!r} is the same for a whole sweep. Got {len(axis.values)} values.")
 
 
-def _points(sections: _Sections, order: Sequence[Axis], refused: preset_options.Refusals) -> Iterator[GridPoint]:
+def _points(
+    sections: _Sections, values: Values, rules: Combinations, refused: preset_options.Refusals
+) -> tuple[list[GridPoint], list[list[int]]]:
+    """Return the points of the grid, and for each combination that is left out the conditions that it meets."""
+    points: list[GridPoint] = []
+    left_out: list[list[int]] = []
     seen: set[str] = set()
-    for values in itertools.product(*(axis.values for axis in order)):
+    for chosen in rules.combine(values):
         config = deepcopy(sections.base)
-        chosen = {axis.key: value for axis, value in zip(order, values, strict=True)}
         for group, choices in sections.choices.items():
             config[group] = deepcopy(choices[chosen[group]])
-        applied = [axis for axis in order if axis.key in sections.choices or _set(config, axis.key, chosen[axis.key], refused)]
-        axes = {axis.key: chosen[axis.key] for axis in applied if axis.swept}
+        applied = {key: value for key, value in chosen.items() if key in sections.choices or _set(config, key, value, refused)}
+        axes = {key: value for key, value in applied.items() if len(values[key]) > 1}
         # an option that one mechanism has and another has not would give the other the same cell once per value
         mark = repr((sorted(axes.items(), key=lambda item: item[0]), [config.get(kind, {}) for kind in KINDS]))
         if mark not in seen:
             seen.add(mark)
-            yield GridPoint(config, axes)
+            if conditions := rules.met(applied):
+                left_out.append(conditions)
+            else:
+                points.append(GridPoint(config, axes))
+    return points, left_out
 
 
 def _set(config: dict[str, Any], key: str, value: Any, refused: preset_options.Refusals) -> bool:

@@ -15,29 +15,20 @@ from dpbench.cells.cell import Cell, digest
 from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.dataset import RESAMPLED
-from dpbench.contracts.model import Model
 from dpbench.data.geometry import Geometry
 from dpbench.files.digest_key import key_id
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.feasibility import SECONDS_PER_RUN, check_memory
+from dpbench.sweeps.cost_priors import TableSize
+from dpbench.sweeps.feasibility import check_memory
 from dpbench.sweeps.grid import GridPoint
-from dpbench.sweeps.resolution import ResolvedPoint, resolve
+from dpbench.sweeps.grid_notes import budget_notes
+from dpbench.sweeps.resolution import PartMemo, ResolvedPoint, resolve
 
 State = Literal["run", "resumed", "pruned"]
 
 BLOCK_ROWS = 4_000_000
 """Rows that one block of repeats passes over: a small table is one block, a large one several that run at the same time."""
-UNIT_CELLS = 8
-"""Cells per unit of a small table, so that results come back while other units run."""
-
-SECONDS_PER_ROW_AND_REPEAT = 5e-8
-"""To load and split a table, and to sum over its rows."""
-SECONDS_PER_ROW_AND_FIT = 4.5e-7
-"""To fit both references of a model without second moments, per row and run of the table."""
-SECONDS_PER_ROW_AND_SCORE = 2.5e-8
-"""To score a cell of such a model, per row and run."""
-SECONDS_PER_CELL = 0.003
 
 
 @dataclass(frozen=True)
@@ -67,8 +58,10 @@ class TableFacts:
     """The training rows of a run."""
     dropped: int
     beyond_limit: int
-    by_rows: bool
-    """Whether every fit and score of its model passes over the rows, instead of using second moments."""
+
+    @property
+    def size(self) -> TableSize:
+        return TableSize(self.rows, self.geometry.dimension)
 
 
 @dataclass(frozen=True)
@@ -98,39 +91,20 @@ class SweepPlan:
         )
         return replace(self, cells=tuple(cells))
 
-    @property
-    def seconds(self) -> float:
-        """A rough estimate of the time that the cells to run take on one core."""
-        cells = [planned.cell for planned in self.to_run]
-        tables = list({cell.shared: cell for cell in cells}.values())
-
-        def row_passes(cells: Iterable[Cell]) -> int:
-            return sum(self.tables[cell.shared].rows * cell.splits.runs for cell in cells if self.tables[cell.shared].by_rows)
-
-        return (
-            SECONDS_PER_ROW_AND_REPEAT * sum(self.tables[cell.shared].rows * cell.splits.repeats for cell in tables)
-            + SECONDS_PER_ROW_AND_FIT * row_passes(tables)
-            + SECONDS_PER_ROW_AND_SCORE * row_passes(cells)
-            + sum(SECONDS_PER_CELL + SECONDS_PER_RUN * cell.splits.runs for cell in cells)
-        )
-
     def units(self) -> list[Unit]:
-        """Return the cells that run, grouped by what they share and cut into blocks of repeats."""
+        """Return the cells that run, grouped by what they share, in blocks of repeats that depend on the table alone."""
         groups: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
         for planned in self.to_run:
             groups[planned.cell.shared][planned.cell.fit].append(planned.cell)
         units = []
         for shared, by_fit in groups.items():
             # cells that differ only by the attack are next to each other: the runner caches the last fit
-            cells = [cell for same_fit in by_fit.values() for cell in same_fit]
+            cells = tuple(cell for same_fit in by_fit.values() for cell in same_fit)
             repeats = cells[0].splits.repeats
             blocks = -(-repeats // max(1, BLOCK_ROWS // self.tables[shared].rows))
             block_size = -(-repeats // blocks)  # of equal size, so that no worker waits long for the last one
-            # each unit of a block would sum over its rows again: on a large table all cells stay in one unit
-            step = len(cells) if block_size < repeats else UNIT_CELLS
             for start in range(0, repeats, block_size):
-                block = tuple(range(start, min(start + block_size, repeats)))
-                units += [Unit(tuple(cells[first : first + step]), block) for first in range(0, len(cells), step)]
+                units.append(Unit(cells, tuple(range(start, min(start + block_size, repeats)))))
         return units
 
 
@@ -140,8 +114,11 @@ def plan(points: Sequence[GridPoint]) -> SweepPlan:
     Every table is loaded once, so that a wrong file is refused before anything is written.
     """
     swept = list(dict.fromkeys(axis for point in points for axis in point.axes))
-    notes = tuple(dict.fromkeys(note for point in points for note in point.notes))
-    return replace(plan_cells(resolve(point, swept) for point in points), notes=notes)
+    memo = PartMemo()
+    planned = plan_cells(resolve(point, swept, memo) for point in points)
+    notes = dict.fromkeys(note for point in points for note in point.notes)
+    mechanisms = (point.config["mechanism"]["name"] for point in points)
+    return replace(planned, notes=(*notes, *budget_notes(mechanisms, (cell.params for cell in planned.cells), swept)))
 
 
 def plan_cells(points: Iterable[ResolvedPoint]) -> SweepPlan:
@@ -153,7 +130,7 @@ def plan_cells(points: Iterable[ResolvedPoint]) -> SweepPlan:
         check_memory(resolved.components["dataset"], resolved.cell.splits)
         if shared not in tables:
             try:
-                tables[shared] = _table_facts(resolved.cell, resolved.components["model"])
+                tables[shared] = _table_facts(resolved.cell)
             except Inapplicable as reason:
                 tables[shared] = reason
         planned = _planned(resolved, tables[shared])
@@ -188,7 +165,7 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
     return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
 
 
-def _table_facts(cell: Cell, model: Model) -> TableFacts:
+def _table_facts(cell: Cell) -> TableFacts:
     """Load and split a cell's table. What a dataset's own code raises becomes a sentence without the values it may quote."""
     name = cell.dataset.name
     try:
@@ -203,9 +180,8 @@ def _table_facts(cell: Cell, model: Model) -> TableFacts:
         where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
         raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
     table = source.scaled(0)
-    by_moments = "polynomial" in model.provides and "truncation" not in model.provides
     train_rows, left_out = int(source.part_sizes()[1:].sum()), (table.dropped, table.beyond_limit)
-    return TableFacts(table.rows.geometry, table.rows.public_n, train_rows, *left_out, not by_moments)
+    return TableFacts(table.rows.geometry, table.rows.public_n, train_rows, *left_out)
 
 
 @cache

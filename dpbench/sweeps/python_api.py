@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
+from dpbench.experiments.combinations import COMBINING_KEYS
 from dpbench.files.data_frames import is_frame
 
 if TYPE_CHECKING:
@@ -14,12 +16,16 @@ if TYPE_CHECKING:
 
     from dpbench.records.cell_record import CellRecord
 
+LIST_KEYS = ("dataset.nulls", *COMBINING_KEYS)
+"""Keys whose values are lists."""
+
 
 def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, **grid: Any) -> pandas.DataFrame:
     """Run every combination and return one row per cell: its parameters, tags and metrics by their public names.
 
     Keywords are the command line's keys: ``sweep(mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], dataset="wine")``. A list is
-    swept, anything else is fixed; a tuple is a value that is itself a list. Keys with a dot go into the first argument:
+    swept, anything else is fixed; a tuple is a value that is itself a list. ``zip=["epsilon", "seed"]`` lets keys vary together,
+    ``skip={"mechanism": "dpme", "model": "logistic"}`` leaves combinations out. Keys with a dot go into the first argument:
     ``sweep({"mechanism.ridge": [2, 4], "splits.repeats": 10}, mechanism="fm")``. A DataFrame is a value of ``dataset.path``
     (``dataset="table"``): until the sweep ends, its rows are in a file that only the user can open. With ``record=False``
     nothing else is written.
@@ -45,7 +51,7 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
 
 def _checked(key: str, value: Any) -> Any:
     """Return a value whose text is safe to write: rows passed in another shape than a table would be quoted by every message."""
-    if key == "dataset.nulls" and isinstance(value, list):
+    if key in LIST_KEYS and isinstance(value, list):
         return tuple(value)  # a list of codes is one value, although other lists are swept
     items = value if isinstance(value, list) else [value]
     if key == "dataset.path" and not all(isinstance(item, (str, os.PathLike)) or is_frame(item) for item in items):
@@ -62,6 +68,6 @@ def _as_frame(cells: tuple[CellRecord, ...]) -> pandas.DataFrame:
 
     rows = [{"state": cell.state, "reason": cell.reason, **cell.params, **cell.tags, **cell.metrics} for cell in cells]
     frame = pandas.DataFrame(rows)
-    for column in ("epsilon", "delta"):
-        frame[column] = pandas.to_numeric(frame[column])
+    for column in ("epsilon", "delta"):  # of a mechanism without a budget they are missing
+        frame[column] = pandas.to_numeric(frame[column]) if column in frame else math.nan
     return frame

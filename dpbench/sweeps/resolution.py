@@ -1,7 +1,8 @@
 """Resolve a grid point into a cell: build its components, check its settings, and collect the versions that enter its key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from dpbench.audit.subject import AuditSettings
@@ -14,12 +15,14 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.splits import Splits
 from dpbench.files.digest_key import keyed_digest
 from dpbench.inference.settings import InferenceSettings
+from dpbench.privacy.queries.polynomial import SensitivityKey
+from dpbench.records.budget_free import BUDGET_KEYS
 from dpbench.registry.code_digest import source_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.sweeps.grid import GridPoint
 
 PARAM_SETTINGS = ("seed", "budget", "accounting", "noise", "clipped", "exact_weights")
-"""Settings that are parameters of a run where the sweep varies them; ε and δ always are."""
+"""Settings that are parameters of a run where the sweep varies them. ε and δ always are, if the mechanism uses a budget."""
 RULE_KEYS = {"sensitivity", "mechanism.sensitivity"}
 QUICK_REPEATS = 2
 
@@ -36,12 +39,30 @@ class ResolvedPoint:
     """The rule of the mechanism's bounds, as the cell's record names it."""
 
 
-def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
-    """Resolve a grid point; ``swept`` are the keys that the sweep varies. A wrong value is refused."""
-    config = point.config
-    components: dict[str, Any] = {kind: build(kind, config[kind]) for kind in KINDS}
+class PartMemo:
+    """What points of a grid have in common, made once: thousands of them share a few components."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+def resolve(point: GridPoint, swept: Sequence[str], memo: PartMemo | None = None) -> ResolvedPoint:
+    """Resolve a grid point; ``swept`` are the keys that the sweep varies. A wrong value is refused.
+
+    Points of one grid that are resolved with the same ``memo`` share their components.
+    """
+    config, memo = point.config, memo or PartMemo()
+    sections = {kind: repr(config[kind]) for kind in (*KINDS, "splits", "inference")}
+    components: dict[str, Any] = {kind: memo.get((kind, sections[kind]), partial(build, kind, config[kind])) for kind in KINDS}
     settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
-    components["mechanism"], settings, sensitivity = _with_sensitivity(components["mechanism"], settings)
+    rule_of = partial(_with_sensitivity, components["mechanism"], settings.sensitivity)
+    components["mechanism"], rule, sensitivity = memo.get(("rule", sections["mechanism"], settings.sensitivity), rule_of)
+    settings = settings if settings.sensitivity == rule else replace(settings, sensitivity=rule)
     if components["dataset"].resample and settings.noise == "secure":
         raise Refused(
             "With dataset.resample=true a row may count several times, which is for experiments only: the key 'noise' must be "
@@ -50,22 +71,30 @@ def resolve(point: GridPoint, swept: Sequence[str]) -> ResolvedPoint:
     for key in ("quick", "rerun"):
         if not isinstance(config[key], bool):
             raise Refused(f"The key {key!r} must be true or false. Got {config[key]!r} instead.")
-    splits = Splits(**config["splits"])
+    splits = memo.get(("splits", sections["splits"]), lambda: Splits(**config["splits"]))
     if config["quick"]:
         splits = replace(splits, repeats=min(splits.repeats, QUICK_REPEATS))
-    choices = {kind: _choice(component) for kind, component in components.items()}
-    versions = _versions(components, settings)
+    budgeted = bool(components["mechanism"].uses_budget())
+    if not budgeted:
+        settings = settings.without_budget()
+    shared = tuple(sections[kind] for kind in KINDS), rule
+    choices = memo.get(("choices", shared), lambda: {kind: _choice(component) for kind, component in components.items()})
+    versions = memo.get(("versions", shared, settings.flags), lambda: _versions(components, settings))
     audit = AuditSettings(**config["audit"])
     if audit.level not in ("none", "replay"):  # statistics are numbers of the cell: its seed decides them
         audit = replace(audit, seed=settings.seed)
-    inference = InferenceSettings(**config["inference"])
-    cell = Cell(**choices, splits=splits, settings=settings, versions=versions, audit=audit, inference=inference)
+    inference = memo.get(("inference", sections["inference"]), lambda: InferenceSettings(**config["inference"]))
+    cell = Cell(
+        **choices, splits=splits, settings=settings, versions=versions, audit=audit, inference=inference, budgeted=budgeted
+    )
     names = {kind: component.name for kind, component in components.items()}
     names["dataset"] = components["dataset"].display_name
-    privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)}
+    privacy = {"epsilon": _shortest(settings.epsilon), "delta": _shortest(settings.delta)} if budgeted else {}
     varied = {key: str(point.axes[key]) for key in swept if key in point.axes and ("." in key or key in PARAM_SETTINGS)}
     for name in {name for options in components["dataset"].variants() for name in options}:
         varied.pop(f"dataset.{name}", None)  # the name of the table is already that of the dataset
+    if not budgeted:
+        varied = {key: text for key, text in varied.items() if key not in BUDGET_KEYS}
     # whichever key varied it, a rule makes a variant of the mechanism, unless it has no effect on this one
     if sensitivity and RULE_KEYS & point.axes.keys():
         varied["mechanism.sensitivity"] = sensitivity
@@ -85,6 +114,7 @@ def resolve_record(config: Mapping[str, Any], params: Mapping[str, str]) -> Reso
         versions=_versions(components, settings),
         audit=AuditSettings(**config.get("audit", {"level": "none"})),
         inference=InferenceSettings(**config.get("inference", {})),
+        budgeted="epsilon" in config,
     )
     return ResolvedPoint(cell, params, components, components["mechanism"].sensitivity_rule(settings.sensitivity) or "")
 
@@ -93,15 +123,15 @@ def _choice(component: Any) -> ComponentChoice:
     return ComponentChoice(component.name, _jsonable(component.options()))
 
 
-def _with_sensitivity(mechanism: Mechanism, settings: Settings) -> tuple[Mechanism, Settings, str]:
-    """Return the mechanism with the option that the key ``sensitivity`` decides, the settings, and the rule's name.
+def _with_sensitivity(mechanism: Mechanism, sensitivity: SensitivityKey) -> tuple[Mechanism, SensitivityKey, str]:
+    """Return the mechanism with the option that the key ``sensitivity`` decides, the key's value, and the rule's name.
 
-    The settings say ``published`` only where it decides a bound: cells that are the same under both values have one key.
+    The value is ``published`` only where it decides a bound: cells that are the same under both values have one key.
     """
-    rule = mechanism.sensitivity_rule(settings.sensitivity)
+    rule = mechanism.sensitivity_rule(sensitivity)
     if rule == mechanism.sensitivity_rule("tight"):
-        return mechanism.with_sensitivity("tight"), replace(settings, sensitivity="tight"), rule or ""
-    return mechanism.with_sensitivity(settings.sensitivity), settings, settings.sensitivity
+        return mechanism.with_sensitivity("tight"), "tight", rule or ""
+    return mechanism.with_sensitivity(sensitivity), sensitivity, sensitivity
 
 
 def _versions(components: Mapping[str, Any], settings: Settings) -> dict[str, str]:

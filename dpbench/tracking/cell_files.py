@@ -1,32 +1,60 @@
-"""Write and read the files of a cell: its configuration, its ledger, and tables of its runs and curves."""
+"""Write and read the files of a cell: its record, its configuration, its ledger, and tables of its runs and curves."""
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpbench.records.cell_record import CellRecord
-from dpbench.records.names import CLIPPED_FILE, CONFIG_FILE, CURVES_FILE, INTERVALS_FILE, LEDGER_FILE, RUNS_FILE
+from dpbench.records.cell_record import CellDetail, CellRecord
+from dpbench.records.names import (
+    CELL_FILE,
+    CLIPPED_FILE,
+    CONFIG_FILE,
+    CURVES_FILE,
+    INTERVALS_FILE,
+    LEDGER_FILE,
+    RUNS_FILE,
+    TRACEBACK_FILE,
+)
 from dpbench.tracking.store import artifact_path
 
 PRIVATE_SHARES = "Computed on the private rows, and covered by no epsilon: do not publish these numbers."
 
 
+FIELDS = ("key", "state", "reason", "primary", "params", "tags", "metrics")
+"""The fields of a record that its file holds: all but its run and its detail."""
+FILES = "files"
+"""The key of that file under which it lists the others, so that a missing one is noticed."""
+MAX_CACHED_COLUMNS = 512
+"""Columns of runs.parquet that are kept in memory: the cells that others are compared with are read again and again."""
+
+
 def write_cell_files(record: CellRecord, folder: Path) -> None:
-    """Write every file that is not empty: the configuration, the ledger, shares of clipped values, intervals, tables."""
+    """Write the record, and every other file that is not empty. The files of a cell that is stored already are copied."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(record.detail, StoredDetail):
+        record.detail.copy_to(folder)
+    else:
+        _write_detail(record.detail, folder)
+    files = sorted(path.name for path in folder.iterdir())
+    _write_json({**{name: getattr(record, name) for name in FIELDS}, FILES: files}, folder / CELL_FILE)
+
+
+def _write_detail(detail: CellDetail, folder: Path) -> None:
     import pandas
     import yaml
 
-    folder.mkdir(parents=True, exist_ok=True)
-    detail = record.detail
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the C version is in every wheel, and ten times faster
     text = yaml.dump(_plain(detail.config), Dumper=dumper, sort_keys=False, allow_unicode=True)
     (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    if detail.traceback:
+        (folder / TRACEBACK_FILE).write_text(f"{detail.traceback}\n", encoding="utf-8")
     if detail.ledger:
         _write_json(detail.ledger, folder / LEDGER_FILE)
     if detail.clipped:
@@ -41,6 +69,11 @@ def write_cell_files(record: CellRecord, folder: Path) -> None:
         _write_table({name: stacked[name].to_numpy() for name in stacked}, folder / CURVES_FILE)
 
 
+def fields_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record from the content of its file."""
+    return {name: content[name] for name in FIELDS}
+
+
 @dataclass(frozen=True)
 class StoredDetail:
     """The detail of a recorded cell: each file is read when it is first needed."""
@@ -53,24 +86,31 @@ class StoredDetail:
     def config(self) -> Mapping[str, Any]:
         import yaml
 
-        return self._read(CONFIG_FILE, lambda path: yaml.safe_load(path.read_text(encoding="utf-8")))
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        return self._read(CONFIG_FILE, lambda path: yaml.load(path.read_text(encoding="utf-8"), loader))
 
     @cached_property
     def ledger(self) -> Mapping[str, Any]:
-        return self._read(LEDGER_FILE, _read_json)
+        return self._read(LEDGER_FILE, read_json)
+
+    @cached_property
+    def traceback(self) -> str:
+        path = artifact_path(self.store_uri, self.artifact_uri, TRACEBACK_FILE)
+        return path.read_text(encoding="utf-8").rstrip() if path else ""
 
     @cached_property
     def clipped(self) -> Mapping[str, float]:
-        shares: Mapping[str, float] = self._read(CLIPPED_FILE, _read_json).get("features", {})
+        shares: Mapping[str, float] = self._read(CLIPPED_FILE, read_json).get("features", {})
         return shares
 
     @cached_property
     def intervals(self) -> Mapping[str, Mapping[str, float]]:
-        return self._read(INTERVALS_FILE, _read_json)
+        return self._read(INTERVALS_FILE, read_json)
 
     @cached_property
     def runs(self) -> Mapping[str, np.ndarray]:
-        return self._read(RUNS_FILE, _read_table)
+        path = artifact_path(self.store_uri, self.artifact_uri, RUNS_FILE)
+        return _Columns(path) if path else {}
 
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, np.ndarray]]:
@@ -81,10 +121,52 @@ class StoredDetail:
             for name in dict.fromkeys(names.tolist())
         }
 
+    def copy_to(self, folder: Path) -> None:
+        """Copy the files that a record's own file does not replace."""
+        for name in (CONFIG_FILE, LEDGER_FILE, CLIPPED_FILE, INTERVALS_FILE, RUNS_FILE, CURVES_FILE, TRACEBACK_FILE):
+            if path := artifact_path(self.store_uri, self.artifact_uri, name):
+                shutil.copyfile(path, folder / name)
+
     def _read(self, name: str, reader: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
         """Return the content of a file, or nothing if the cell has no such file."""
         path = artifact_path(self.store_uri, self.artifact_uri, name)
         return reader(path) if path else {}
+
+
+@dataclass(frozen=True)
+class _Columns(Mapping[str, np.ndarray]):
+    """The columns of a table, each read when it is needed: a report of thousands of cells needs two or three of each."""
+
+    path: Path
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        import pyarrow.parquet
+
+        return tuple(pyarrow.parquet.read_schema(self.path).names)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(name)
+        return _read_column(self.path, self.path.stat().st_mtime_ns, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@lru_cache(MAX_CACHED_COLUMNS)
+def _read_column(path: Path, changed: int, name: str) -> np.ndarray:
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:  # read_table takes five times as long for one column
+        values: np.ndarray = file.read(columns=[name])[name].to_numpy()
+    return values
 
 
 def _plain(value: Any) -> Any:
@@ -105,7 +187,8 @@ def _write_json(content: Mapping[str, Any], path: Path) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a file that :func:`write_cell_files` wrote."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 
@@ -116,7 +199,8 @@ def _write_table(columns: Mapping[str, np.ndarray], path: Path) -> None:
     import pyarrow.parquet
 
     arrays = {name: values if values.ndim == 1 else list(values.reshape(len(values), -1)) for name, values in columns.items()}
-    pyarrow.parquet.write_table(pyarrow.table(arrays), path)
+    # most columns are measured numbers, which no dictionary shortens and nobody searches
+    pyarrow.parquet.write_table(pyarrow.table(arrays), path, use_dictionary=False, write_statistics=False)
 
 
 def _read_table(path: Path) -> dict[str, np.ndarray]:

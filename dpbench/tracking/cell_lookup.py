@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from dpbench.base.errors import Refused
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
-from dpbench.tracking.run_writer import stored_cell
+from dpbench.tracking.cell_index import RecordedCell
 from dpbench.tracking.store import Store
+from dpbench.tracking.stored_cells import read_cells
 from dpbench.tracking.sweep_files import MIN_RUN_ID_LENGTH
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ def read_cell(store: Store, run_id: str) -> CellRecord:
     if run.info.status != "FINISHED" or run.data.tags.get(names.STATUS) != "ok":
         reason = run.data.tags.get(names.ERROR, f"its status is {run.info.status}").rstrip(".")
         raise Refused(f"{name} has no results, because its cell did not finish: {reason}.")
-    return stored_cell(run, store)
+    cell = RecordedCell(run.data.tags[names.KEY], run.info.run_id, run.info.artifact_uri, run.data.tags)
+    ((_, record),) = read_cells([cell], store)
+    if record is None:
+        raise Refused(f"{name} has lost its files: they are not where they were recorded.")
+    return record
 
 
 def _run_named(store: Store, run_id: str) -> "Run":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dpbench.base.processes import host_name, start_of
 from dpbench.records import names
+from dpbench.tracking.patience import impatient
 from dpbench.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ class Lease:
         return ended or time.time() - self.heartbeat > 60 * MAX_SILENCE_MINUTES
 
 
+def is_alive(run: "Run") -> bool:
+    """Return whether the process that writes a run is at work."""
+    return not _lease_of(run).is_dead()
+
+
 def own_lease() -> Lease:
     """Return the lease of this process, renewed now."""
     return replace(_this_process(), heartbeat=time.time())
@@ -61,7 +67,7 @@ class Heartbeat:
     """Renews the lease of a run from a thread: a cell may take longer than a lease lasts."""
 
     def __init__(self, client: "MlflowClient", run_id: str) -> None:
-        self._client, self._run_id = client, run_id
+        self._client, self._run_id = impatient(client), run_id
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="dpbench-heartbeat", daemon=True)
         self._thread.start()

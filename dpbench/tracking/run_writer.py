@@ -2,8 +2,8 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,22 +13,24 @@ from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import AUDIT_TAGS
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.tracking.artifact_folders import local_folder
+from dpbench.tracking.browsed_metrics import browsed_metrics
 from dpbench.tracking.cell_files import StoredDetail, write_cell_files
+from dpbench.tracking.cell_index import cell_index
 from dpbench.tracking.leases import Heartbeat, own_lease
+from dpbench.tracking.patience import StoreLost
 from dpbench.tracking.store import Store
+from dpbench.tracking.stored_cells import read_cells
 
 if TYPE_CHECKING:
+    from mlflow import MlflowClient
     from mlflow.entities import Run
 
 Ending = Literal["FINISHED", "FAILED", "KILLED"]
 
-STORE_TAGS = (names.KIND, names.KEY, names.STATUS, names.ERROR, names.LEASE)
-"""Tags that only the store needs: a record has them as fields."""
 MAX_TAG_LENGTH = 8_000
 MAX_PARAM_LENGTH = 6_000
 """MLflow cuts longer texts silently. We cut them first, and say so."""
-MAX_SINGLE_LOOKUPS = 20
-"""Up to this many cells, one query per cell is faster than reading every record of a large store."""
 
 _CUT_NOTE = f"\n\n*This note is cut here: the artifact `{names.NOTE_FILE}` has all of it.*"
 
@@ -41,46 +43,54 @@ class Writer(AbstractContextManager["Writer"]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._client = store.client
-        self._open_runs: set[str] = set()
+        self._open_runs: dict[str, str] = {}
+        """The kinds of the runs that are begun and not ended, by their ids."""
         self._leased: dict[str, Heartbeat] = {}
         self._parents: dict[str, str] = {}
+        self._damaged: dict[str, list[str]] = {}
+        """The runs of recorded cells whose files are missing, by key: a new run replaces them."""
+
+    @property
+    def _client(self) -> "MlflowClient":
+        return self._store.client
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if not self._open_runs:  # as after reading, for which MLflow need not be imported
+            return
         from mlflow.exceptions import MlflowException
 
-        for run_id in sorted(self._open_runs):
+        for run_id, what in sorted(self._open_runs.items()):
             # If the store itself has failed, this fails too, and must not hide the first error.
-            with suppress(MlflowException) if error else nullcontext():
-                self._end(run_id, "KILLED")
+            with suppress(MlflowException, StoreLost) if error else nullcontext():
+                if what == "cell":  # half of it is written, which is of no use
+                    self._client.delete_run(run_id)
+                else:
+                    self._end(run_id, "KILLED")
 
     def finished(self, keys: Collection[str]) -> dict[str, CellRecord]:
-        """Return the newest successful record of each of these cells that the experiment contains."""
-        wanted = set(keys)
+        """Return the newest successful record of each of these cells that the experiment has with all of its files."""
         records: dict[str, CellRecord] = {}
-        ok = f"tags.`{names.KIND}` = 'cell' and tags.`{names.STATUS}` = 'ok' and attributes.status = 'FINISHED'"
-        single = len(wanted) <= MAX_SINGLE_LOOKUPS
-        for query in [f"{ok} and tags.`{names.KEY}` = '{key}'" for key in sorted(wanted)] if single else [ok]:
-            for run in self._store.search(query):
-                key = run.data.tags.get(names.KEY, "")
-                if key in wanted:
-                    records.setdefault(key, stored_cell(run, self._store))
-                    self._parents[run.info.run_id] = run.data.tags.get(names.PARENT, "")
-                if len(records) == len(wanted):
-                    break
+        for cell, record in read_cells(cell_index(self._store).cells(keys), self._store):
+            if record is None:
+                self._damaged.setdefault(cell.key, []).append(cell.run_id)
+            elif cell.key not in records:
+                records[cell.key] = record
+                self._parents[cell.run_id] = cell.tags.get(names.PARENT, "")
         return records
 
     def count_under_other_keys(self, digest_key: str, params: Sequence[Mapping[str, str]]) -> int:
         """Return how many finished cells with one of these sets of parameters were recorded under another digest key."""
-        query = f"tags.`{names.KIND}` = 'cell' and tags.`{names.STATUS}` = 'ok' and tags.`{names.DIGEST_KEY}` != '{digest_key}'"
-        return sum(any(run.data.params == wanted for wanted in params) for run in self._store.search(query))
+        return sum(recorded in params for recorded in cell_index(self._store).params_under_other_keys(digest_key))
 
     def open_sweep(self, sweep_key: str, name: str, sweep: SweepRecord, note: str) -> str:
         """Begin a sweep and return the id of its run, the parent of its cells."""
         tags = {names.KIND: "sweep", names.SWEEP_KEY: sweep_key, names.COMMAND: sweep.command, names.NOTE: shortened(note)}
         tags |= {names.QUICK: str(sweep.quick).lower()}
         tags |= {names.PRESET: sweep.preset.name} if sweep.preset is not None else {}
-        return str(self._begin(name, tags, _now()).info.run_id)
+        run_id = str(self._begin(name, tags, _now()).info.run_id)
+        # the tag of a command is cut where MLflow cuts it, and a sweep that is killed writes no other file
+        self._client.log_dict(run_id, sweep.request(), names.REQUEST_FILE)
+        return run_id
 
     def repeated(self, sweep_key: str) -> bool:
         """Return whether a sweep of the same cells was finished before. If so, it becomes the newest sweep again."""
@@ -98,26 +108,43 @@ class Writer(AbstractContextManager["Writer"]):
             if self._parents.get(record.run_id) in interrupted:
                 self._client.set_tag(record.run_id, names.PARENT, parent)
 
-    def write(self, record: CellRecord, parent: str | None) -> str:
-        """Write one cell and return the id of its run."""
+    def write(self, record: CellRecord, parent: str | None) -> CellRecord:
+        """Write one cell, and return its record as the store has it: with its run, and with its detail in files."""
         from mlflow.entities import Metric, Param
 
         ok = record.state != "failed"
         end = _now()
         start = end - round(1000 * record.metrics.get(names.CELL_SECONDS, 0.0))
         tags = {**record.tags, names.KIND: "cell", names.KEY: record.key, names.STATUS: "ok" if ok else "failed"}
+        tags[names.PRIMARY] = record.primary
         colour = mechanism_style(record.params["mechanism"]).colour if "mechanism" in record.params else ""
         optional = {names.ERROR: record.reason, names.COLOUR: colour, names.PARENT: parent}
         tags |= {name: text for name, text in optional.items() if text}
         run = self._begin(run_name(record), tags, start)
-        summaries = [Metric(name, value, end, 0) for name, value in record.metrics.items()]
-        steps = [Metric(name, value, end, step) for name, values in record.history.items() for step, value in enumerate(values)]
+        metrics = [Metric(name, value, end, 0) for name, value in browsed_metrics(record).items()]
         params = [Param(name, _cut(value, MAX_PARAM_LENGTH)) for name, value in record.params.items()]
-        self._client.log_batch(run.info.run_id, metrics=summaries + steps if ok else [], params=params)
-        with self._artifacts(run) as folder:
-            write_cell_files(record, folder)
+        self._client.log_batch(run.info.run_id, metrics=metrics if ok else [], params=params)
+        self._write_files(record, run)
         self._end(run.info.run_id, "FINISHED" if ok else "FAILED", end)
-        return str(run.info.run_id)
+        for replaced in self._damaged.pop(record.key, ()) if ok else ():
+            self._client.delete_run(replaced)
+        return replace(record, run_id=run.info.run_id, detail=StoredDetail(self._store.uri, run.info.artifact_uri))
+
+    def mark_duplicates(self, records: Iterable[CellRecord]) -> None:
+        """Mark those of these records whose cells another process recorded before: readers count the newest record alone."""
+        own = {record.key: record.run_id for record in records if record.done}
+        runs: dict[str, list[str]] = {}
+        for cell in cell_index(self._store).cells(own):  # the newest first
+            runs.setdefault(cell.key, []).append(cell.run_id)
+        for key, (*later, first) in runs.items():
+            if own[key] in later:
+                self._client.set_tag(own[key], names.DUPLICATE_OF, first)
+
+    def remove_strays(self, parent: str) -> None:
+        """Delete the cells of a sweep that look as if they were being written: the store's answer to their start was lost."""
+        if self._store.patience.waited:
+            for run in self._store.search(f"tags.`{names.PARENT}` = '{parent}' and attributes.status = 'RUNNING'"):
+                self._client.delete_run(run.info.run_id)
 
     def vouch(self, record: CellRecord, tags: Mapping[str, str]) -> CellRecord:
         """Return a recorded cell with tags that an audit decided after it was recorded, and write what changed."""
@@ -152,7 +179,7 @@ class Writer(AbstractContextManager["Writer"]):
         source = {"mlflow.source.name": "dpbench", "mlflow.source.type": "LOCAL"}
         texts = {key: value if key == names.NOTE else _cut(value, MAX_TAG_LENGTH) for key, value in tags.items()}
         run = self._client.create_run(self._store.experiment_id, start_time=start, tags={**source, **texts}, run_name=name)
-        self._open_runs.add(run.info.run_id)
+        self._open_runs[run.info.run_id] = tags[names.KIND]
         if names.LEASE in tags:
             self._leased[run.info.run_id] = Heartbeat(self._client, run.info.run_id)
         return run
@@ -164,34 +191,23 @@ class Writer(AbstractContextManager["Writer"]):
         if heartbeat is not None:
             heartbeat.end()
         self._client.set_terminated(run_id, status=status, end_time=end)
-        self._open_runs.discard(run_id)
+        self._open_runs.pop(run_id, None)
         if heartbeat is not None:
             with suppress(MlflowException):  # a process that took this one for dead has removed the lease
                 self._client.delete_tag(run_id, names.LEASE)
 
-    @contextmanager
-    def _artifacts(self, run: "Run") -> Iterator[Path]:
-        """Yield the run's artifact folder or, if it is on another machine, a temporary folder that is uploaded afterwards."""
+    def _write_files(self, record: CellRecord, run: "Run") -> None:
+        """Write a cell's files into its run's folder or, if that is on another machine, upload them."""
         from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-        from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 
-        repository: Any = get_artifact_repository(run.info.artifact_uri, tracking_uri=self._store.uri)
-        if isinstance(repository, LocalArtifactRepository):
-            yield Path(repository.artifact_dir)
+        home = local_folder(self._store.uri, run.info.artifact_uri)
+        if home is not None:
+            self._store.patience.call(lambda: write_cell_files(record, home))
             return
+        repository: Any = get_artifact_repository(run.info.artifact_uri, tracking_uri=self._store.uri)
         with tempfile.TemporaryDirectory(prefix="dpbench-") as folder:
-            yield Path(folder)
-            repository.log_artifacts(folder)
-
-
-def stored_cell(run: "Run", store: Store) -> CellRecord:
-    """Return a recorded cell under the names it had when it ran, without what only the store adds."""
-    tags = {name: text for name, text in run.data.tags.items() if name.startswith("dpbench.") and name not in STORE_TAGS}
-    # the last value of a history has the metric's bare name next to its summaries
-    metrics = {name: value for name, value in run.data.metrics.items() if f"{name}_median" not in run.data.metrics}
-    run_id, key = run.info.run_id, run.data.tags[names.KEY]
-    detail = StoredDetail(store.uri, run.info.artifact_uri)
-    return CellRecord("resumed", run.data.params, tags, metrics, run_id=run_id, key=key, detail=detail)
+            write_cell_files(record, Path(folder))
+            self._store.patience.call(lambda: repository.log_artifacts(folder))
 
 
 def run_name(record: CellRecord) -> str:

@@ -6,18 +6,21 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
 from dpbench.records.names import KIND
-from dpbench.tracking.connection import ARTIFACT_FOLDER, Missing, connected, merge_write_ahead_log
+from dpbench.tracking.artifact_folders import ARTIFACT_FOLDER, local_folder
+from dpbench.tracking.connection import Missing, connected, database_engine, merge_write_ahead_log, readable, reading
+from dpbench.tracking.patience import Patience, patient
 from dpbench.tracking.store_uri import DEFAULT_URI, SERVERS, masked, resolved, scheme, sqlite_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
-
+    from sqlalchemy import Engine
 
 PAGE_SIZE = 1_000
 """How many runs are read from the store at once."""
@@ -30,7 +33,22 @@ class Store(AbstractContextManager["Store"]):
     uri: str
     experiment: str
     experiment_id: str
-    client: "MlflowClient"
+
+    @cached_property
+    def client(self) -> "MlflowClient":
+        """MLflow's own client. Importing it takes a second, so it is made when it is first needed."""
+        with connected(self.uri, create=False) as client:
+            return patient(client, self.patience)
+
+    @cached_property
+    def patience(self) -> Patience:
+        """How long the store is waited for."""
+        return Patience(self.uri)
+
+    @cached_property
+    def database(self) -> "Engine":
+        """The database itself, for questions that MLflow cannot answer quickly. A server has none."""
+        return database_engine(readable(self.uri))
 
     @property
     def shown(self) -> str:
@@ -54,7 +72,9 @@ class Store(AbstractContextManager["Store"]):
 
     def close(self) -> None:
         """Close the connections; a SQLite store is then one file again, without its write-ahead log."""
-        _close(self.client, self.uri)
+        if "database" in vars(self):
+            self.database.dispose()
+        _close(vars(self).get("client"), self.uri)
         atexit.unregister(self.close)
 
     def __exit__(self, *error: object) -> None:
@@ -69,16 +89,24 @@ def open_store(uri: str | None = None, experiment: str = "dpbench", *, create: b
     """
     uri = resolved(uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
     _silence_mlflow()
-    with connected(uri, create) as client, ExitStack() as on_failure:
-        on_failure.callback(_close, client, uri)
-        store = Store(uri, experiment, _experiment_id(client, uri, experiment, create), client)
-        on_failure.pop_all()
+    if not create and scheme(uri) not in SERVERS:
+        store = Store(uri, experiment, _known_experiment(uri, experiment))
+    else:
+        with connected(uri, create) as client, ExitStack() as on_failure:
+            on_failure.callback(_close, client, uri)
+            store = Store(uri, experiment, _experiment_id(client, uri, experiment, create))
+            vars(store)["client"] = patient(client, store.patience)
+            on_failure.pop_all()
     atexit.register(store.close)
     return store
 
 
 def artifact_path(store_uri: str, artifact_uri: str, name: str) -> Path | None:
     """Return the path of a run's artifact, downloaded if it is not on this machine; None if there is no such file."""
+    folder = local_folder(store_uri, artifact_uri)
+    if folder is not None:
+        return path if (path := folder / name).exists() else None
+
     from mlflow.exceptions import MlflowException
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
@@ -95,6 +123,19 @@ def _silence_mlflow() -> None:
     # The error that follows repeats what these two log.
     for name in ("alembic", "mlflow.store.db.utils"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _known_experiment(uri: str, name: str) -> str:
+    """Return the id of an experiment of a database, without MLflow."""
+    import sqlalchemy
+
+    question = sqlalchemy.text("SELECT experiment_id, lifecycle_stage FROM experiments WHERE name = :name")
+    with reading(uri) as connection:
+        row = connection.execute(question, {"name": name}).first()
+    if row is None:
+        raise Missing(uri, f"is no experiment {name!r}")
+    _check_active(uri, name, str(row[0]), row[1])
+    return str(row[0])
 
 
 def _experiment_id(client: "MlflowClient", uri: str, name: str, create: bool) -> str:
@@ -114,14 +155,21 @@ def _experiment_id(client: "MlflowClient", uri: str, name: str, create: bool) ->
             experiment = client.get_experiment_by_name(name)  # another process may have been faster
             if experiment is None:
                 raise
-    if experiment.lifecycle_stage != "active":
+    _check_active(uri, name, experiment.experiment_id, experiment.lifecycle_stage)
+    if create:
+        try:
+            client.set_experiment_tag(experiment.experiment_id, KIND, "experiment")
+        except MlflowException:  # MLflow inserts a new tag: another process may have done so since it looked
+            client.set_experiment_tag(experiment.experiment_id, KIND, "experiment")
+    return str(experiment.experiment_id)
+
+
+def _check_active(uri: str, name: str, experiment_id: str, stage: str) -> None:
+    if stage != "active":
         raise Refused(
             f"The experiment {name!r} in the tracking store {masked(uri)!r} was deleted: restore it with "
-            f"mlflow experiments restore -x {experiment.experiment_id}, or choose another tracking.experiment."
+            f"mlflow experiments restore -x {experiment_id}, or choose another tracking.experiment."
         )
-    if create:
-        client.set_experiment_tag(experiment.experiment_id, KIND, "experiment")
-    return str(experiment.experiment_id)
 
 
 def _close(client: Any, uri: str) -> None:

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpbench.base.cell_texts import csv_text
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.names import KIND, PLAN_FILE, PRESET, RECORDS_FILE, REPEATED, REQUEST_FILE
@@ -29,7 +30,8 @@ def write_sweep_files(sweep: SweepRecord, folder: Path) -> None:
     import pandas
 
     plan = [{"state": cell.state, "why": cell.reason, **cell.params} for cell in sweep.cells]
-    pandas.DataFrame(plan).to_csv(folder / PLAN_FILE, index=False)
+    keys = list(dict.fromkeys(key for row in plan for key in row))
+    (folder / PLAN_FILE).write_text(csv_text([keys, *([row.get(key) for key in keys] for row in plan)]), encoding="utf-8")
     pandas.DataFrame([cell.as_columns() for cell in sweep.cells]).to_parquet(folder / RECORDS_FILE, index=False)
     (folder / REQUEST_FILE).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
 

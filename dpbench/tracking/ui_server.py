@@ -17,7 +17,7 @@ from urllib.request import ProxyHandler, build_opener
 from dpbench.base.errors import Refused
 from dpbench.base.interruption import interrupted_by_signals
 from dpbench.records.names import DIGEST_KEY, KIND
-from dpbench.tracking.connection import Missing, merge_write_ahead_log
+from dpbench.tracking.connection import Missing, merge_write_ahead_log, readable
 from dpbench.tracking.store import Store, open_store
 from dpbench.tracking.store_uri import without_login
 from dpbench.tracking.sweep_files import sweeps
@@ -104,7 +104,11 @@ def _free_port(first: int) -> int:
 
 def _start(uri: str, port: int, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     # The URI goes through the environment: it may contain a password, and every user of the machine can read a command line.
-    options = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    options = {
+        "MLFLOW_BACKEND_STORE_URI": readable(uri),
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"} | options
     command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
     with log.open("wb") as output:

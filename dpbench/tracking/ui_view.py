@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.records.names import EPSILON_ACCOUNTED, KIND, REFERENCES
+from dpbench.tracking.patience import StoreLost
 from dpbench.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def save_view(store: Store) -> str | None:
             packed = base64.b64encode(zlib.compress(json.dumps(state).encode())).decode()
             envelope = {"name": "dpbench: all cells", "createdAt": now, "updatedAt": now, "state": f"deflate;{packed}"}
             store.client.set_experiment_tag(store.experiment_id, _VIEW_TAG, json.dumps(envelope))
-    except MlflowException as error:
+    except (MlflowException, StoreLost) as error:
         logging.getLogger(__name__).debug("the shared view was not written: %s", error)
         return None
     return VIEW_KEY
@@ -93,15 +94,15 @@ def _state(cells: Sequence["Run"]) -> dict[str, Any]:
     """Return the state of MLflow's page, with columns and charts chosen from what the cells contain."""
     import yaml
 
-    records = [CellRecord("resumed", cell.data.params, metrics=cell.data.metrics) for cell in cells]
+    records = [CellRecord("resumed", cell.data.params, cell.data.tags, cell.data.metrics) for cell in cells]
     attacked = any(record.attacked for record in records)
     params = ("mechanism", "model", "dataset", *(["attack"] if attacked else []), *distinguishing_params(records), "epsilon")
     params_of: dict[str, list[Mapping[str, str]]] = {}
-    for record in records:
-        for name in record.metrics:
-            # only a primary metric has a history under its bare name
-            if name.startswith("utility/") and f"{name}_median" in record.metrics:
-                params_of.setdefault(name, []).append(record.params)
+    # MLflow's chart would leave out ε, its most useful axis, for the sake of cells that do not depend on it
+    for record in [record for record in records if record.epsilon is not None] or records:
+        score = f"utility/{record.tags.get(names.PRIMARY)}"
+        if f"{score}_median" in record.metrics:
+            params_of.setdefault(score, []).append(record.params)
     scores = list(params_of) or [DEFAULT_SCORE]  # that of the newest cell first
     charts = [chart for score in scores for chart in _charts(f"{score}_median", _varied(params, params_of.get(score, [])))]
     columns = _columns(scores, params, attacked)

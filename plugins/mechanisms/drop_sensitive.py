@@ -53,6 +53,9 @@ class DropSensitive(Mechanism):
     def counted(self) -> Currency:
         return self._base().counted()
 
+    def uses_budget(self) -> bool:
+        return self._base().uses_budget()
+
     def sensitivity_rule(self, key: SensitivityKey = "tight") -> Sensitivity | None:
         return self._base().sensitivity_rule(key)
 

@@ -41,6 +41,7 @@ class Truncated(Mechanism):
     name: ClassVar[str] = "truncated"
     handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "none"
+    depends_on_budget: ClassVar[bool] = False
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:

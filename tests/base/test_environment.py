@@ -25,3 +25,10 @@ def test_a_switch_is_on_or_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPBENCH_STRICT_PLUGINS", "abc")
     with pytest.raises(Refused, match=r"must be 0 or 1\. Got 'abc' instead"):
         check_environment()
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e300", "soon"])
+def test_the_time_of_plugins_is_a_number_of_seconds(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("DPBENCH_PLUGIN_SECONDS", value)
+    with pytest.raises(Refused, match=rf"must be a number of seconds above 0\. Got '{value}' instead"):
+        check_environment()

@@ -78,3 +78,13 @@ def test_a_flag_that_is_off_is_no_part_of_the_key(cell: Cell) -> None:
 def test_a_flag_is_true_or_false(value: Any) -> None:
     with pytest.raises(Refused, match="The 'clipped' option of the command must be"):
         Settings(clipped=value)
+
+
+def test_a_cell_without_a_budget_is_the_same_under_every_one(cell: Cell) -> None:
+    budgets = [Settings(0.1), Settings(3.2, 1e-5, "matched")]
+    free = [changed(cell, settings=budget.without_budget(), budgeted=False) for budget in budgets]
+    assert free[0].key == free[1].key
+    assert free[0].fit == free[1].fit
+    assert not {"epsilon", "delta", "budget", "accounting"} & free[0].config.keys()
+    assert free[0].config.keys() < cell.config.keys()
+    assert changed(cell, settings=Settings(0.1, seed=1).without_budget(), budgeted=False).key != free[0].key

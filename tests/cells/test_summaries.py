@@ -154,7 +154,6 @@ def test_a_record_is_put_together_from_its_blocks_in_any_order(cell: Cell, part:
     assert found.detail.runs["fold"].tolist() == [0, 1, 0, 1]
     assert found.detail.runs["weight/a"].tolist() == [2, 4, 6, 12]
     assert "weights" not in found.detail.runs
-    assert found.history == {"utility/rmse": (1.5, 4.5)}
     assert found.metrics["utility/rmse_median"] == 2.5
     assert found.metrics["time/cell_seconds"] == 3.0
     assert found.metrics["time/fit_seconds"] == 0.25
@@ -291,7 +290,6 @@ def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: C
     health = {name.removeprefix("health/"): value for name, value in found.metrics.items() if name.startswith("health/")}
     assert health == {"not_positive_definite": 0.5, "repaired": 0.25, "diverged": 0.25, "failed": 0.25}
     assert all(math.isfinite(value) for value in found.metrics.values())
-    assert all(math.isfinite(value) for values in found.history.values() for value in values)
     assert np.isnan(found.detail.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
 
 
@@ -314,14 +312,6 @@ def test_a_cell_of_which_every_run_diverged_has_no_utility(cell: Cell, part: Cal
     assert not [name for name in found.metrics if name.startswith("utility/")]
     assert found.metrics["health/diverged"] == 1.0
     assert found.metrics["reference/no_privacy/rmse_median"] == 0.1
-    assert found.history == {}
-
-
-def test_the_history_leaves_out_what_is_not_finite_in_part(cell: Cell, part: Callable[..., BlockResult]) -> None:
-    """One diverged run must not take away the history of the repeats that went well, nor shift their steps."""
-    found = record(cell, part(cell.key, 0, [1.0, np.nan], status=["ok", "diverged"]), part(cell.key, 1, [3.0, 5.0]))
-    steps = found.history.get("utility/rmse", ())
-    assert steps in ((), (1.0, 4.0))
 
 
 def test_a_block_that_failed_fails_the_cell_and_says_why(cell: Cell, part: Callable[..., BlockResult]) -> None:

@@ -119,7 +119,7 @@ class TestCommand:
         assert code == 0
         assert "holds (2 of 2)" in out
         assert "python -m dpbench -m mechanism=fm,no_privacy" in out.partition("Read: sweep ")[2].partition("\n")[0]
-        assert ", 4 cells: " in out
+        assert ", 3 cells: " in out
         assert "the sweep has no finished cell with mechanism = dpme" in " ".join(out.replace("│", " ").split())
         assert "Not run yet" not in out
         assert "the paper's own data" not in out

@@ -145,3 +145,9 @@ def test_mistakes_are_refused_and_nothing_is_written(
     assert main(["leaderboard", *overrides]) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "mlflow.db").exists()
+
+
+def test_a_mechanism_that_no_epsilon_changes_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["leaderboard", "mechanism=no_privacy"]) == 2
+    assert "no_privacy does not depend on it" in capsys.readouterr().err
+    assert not (tmp_path / "mlflow.db").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,27 @@ def test_a_plan_knows_what_is_recorded(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["mechanism=fm", *SMALL]) == 0
     assert main(["plan", "mechanism=fm,dpba", *SMALL]) == 0
     assert "1 cell to run, 1 already recorded, 0 pruned." in capsys.readouterr().out
+
+
+def test_a_plan_says_how_long_its_work_takes_and_what_of_it_is_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
+    grid = ("mechanism=fm,dpba", "epsilon=1,2", "audit.level=replay", *SMALL)
+    assert main(["plan", *grid]) == 0
+    before = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"3 work units and 4 audits, about [\d.]+ s on one core, and [\d.]+ s to record the cells\.", before)
+    assert "Never measured on this machine, and so only guessed: fm on linear and dpba on linear." in before
+    assert main(["-m", *grid]) == 0
+    capsys.readouterr()
+    assert main(["plan", *grid, "seed=1"]) == 0
+    assert "Never measured" not in capsys.readouterr().out
+
+
+def test_workers_are_predicted_to_take_less_time_than_one_core(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not half of it: the table is loaded by each, and a unit cannot be split."""
+    grid = ("mechanism=dpme", "epsilon=1,2,3,4", "dataset=census", "dataset.attributes=14")
+    assert main(["plan", *grid, "audit.level=none", "engine=local", "engine.workers=2"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    alone, together = (float(seconds) for seconds in re.findall(r"about ([\d.]+) s", out))
+    assert alone / 2 <= together < alone
 
 
 def test_a_typo_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

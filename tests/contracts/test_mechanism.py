@@ -20,6 +20,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Overspent
 from dpbench.privacy.noise import Draws, Laplace, geometric, laplace
 from dpbench.privacy.queries.histogram import Histogram
+from dpbench.registry.lookup import registry
 
 BUDGET = Budget(0.9, 1e-6, "pure")
 
@@ -299,3 +300,22 @@ def test_what_a_plugin_is_handed_is_read_only(what, block, make) -> None:
     }
     with pytest.raises(ValueError, match="read-only"):
         arrays[what]()[:] = 0.0
+
+
+def test_a_mechanism_that_says_so_fits_the_same_under_every_budget(block, make) -> None:
+    """Then one cell stands for all budgets. The other mechanisms of this package do not say so, and their fits differ."""
+    budgets = [BUDGET, Budget(9.0, 1e-3, "pure")]
+
+    def same(mechanism: Any, model: str) -> bool:
+        fits = []
+        for budget in budgets:
+            curator = Curator(block.train, Draws(0, "t", block.runs), budget)
+            fits.append(mechanism.fit(curator, make("model", model).prepare(curator), budget).weights)
+        return np.array_equal(*fits)
+
+    free = [name for name in registry().names("mechanism") if not make("mechanism", name).uses_budget()]
+    assert free == ["drop_sensitive", "no_privacy", "truncated"]
+    assert same(make("mechanism", "no_privacy"), "linear")
+    assert same(make("mechanism", "truncated"), "logistic")
+    assert not same(make("mechanism", "fm"), "linear")
+    assert make("mechanism", "drop_sensitive", base="fm").uses_budget()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cell_factory import unbudgeted
 from made_cells import AB, A, B, C, cell, claimed, level, places
 
 from dpbench.base.errors import Refused
@@ -243,3 +244,14 @@ def test_a_claim_may_compare_the_cells_of_two_presets() -> None:
     assert (verdict.state, verdict.missing) == ("holds", ())
     assert judge(together, {"one": first}).state == "not run"
     assert judge(together, {"one": first}).missing == ("one", "two")
+
+
+def test_a_precondition_on_a_cell_without_a_budget_counts_at_every_epsilon() -> None:
+    """So it does for a claim about such a cell, which is one place whatever the number of ε."""
+    rows = [row for epsilon in (1, 2) for row in attacked("real", 0.1, synthetic=False, epsilon=epsilon)[:2]]
+    exact = unbudgeted(replace(attacked("real", 0.1, synthetic=False)[2], run_id="exact"))
+    assert claimed([*rows, exact], PRECONDITION).text == "holds (2 of 2)"
+    low = unbudgeted(attacked("real", 0.01, synthetic=False)[2])
+    assert claimed([*rows, low], PRECONDITION).text == "not testable here (2 of 2)"
+    alone = {**PRECONDITION, "check": {"in_range": {"cells": C, "high": 1.0}}}
+    assert claimed([*rows, exact], alone).text == "holds (1 of 1)"

@@ -21,6 +21,7 @@ from dpbench.experiments.presets import (
     values_of,
 )
 from dpbench.sweeps.hydra.composition import grid_points
+from dpbench.sweeps.plan import plan
 
 
 def write(folder: Path, params: dict[str, Any], **preset: Any) -> Path:
@@ -151,3 +152,27 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     for name in ("none.yaml", "binary.yaml"):
         with pytest.raises(Refused, match=name):
             read_mapping(tmp_path / name)
+
+
+def test_the_cells_of_a_preset_are_counted_as_its_plan_has_them(tmp_path: Path) -> None:
+    """With keys that vary together, combinations that are left out, and a mechanism that uses no budget."""
+    params = {"mechanism": "fm,dpba,no_privacy", "mechanism.alpha": "opt,paper", "mechanism.ridge": "1,2", "dataset": "wine"}
+    params |= {"epsilon": "1,2,4", "splits.repeats": "4,2,1", "model": "linear,ridge"}
+    rules: list[dict[str, Any]] = [
+        {},
+        {"zip": ["epsilon", "splits.repeats"]},
+        {"zip": [["mechanism", "epsilon"], ["mechanism.alpha", "model"]]},
+        {"skip": {"mechanism": "dpba", "model": "ridge"}},
+        {"skip": [{"mechanism": "dpba", "epsilon": "< 3"}, {"mechanism": ["fm", "no_privacy"], "mechanism.ridge": 2}]},
+    ]
+    for rule in rules:
+        write(tmp_path, {**params, **rule})
+        (found,) = select("mine", experiments(str(tmp_path)))
+        assert found.cells == len(plan(grid_points(["experiment=mine"], str(tmp_path))).cells), rule
+
+
+@pytest.mark.parametrize("rule", [{"zip": "epsilon,seed"}, {"skip": "{epsilon:1}"}])
+def test_a_preset_s_rules_are_yaml(rule: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, {"epsilon": "1,2", "seed": "0,1", **rule})
+    with pytest.raises(Refused, match=r"of the preset .*mine must be a list or a mapping in YAML\. Got"):
+        experiments(str(tmp_path))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dpbench.base.environment import UNRESPONSIVE_PLUGINS
 from dpbench.contracts.component import Component
 from dpbench.contracts.hooks import KINDS, OFFERS, Kind
 from dpbench.registry import plugin_sources
@@ -65,6 +66,7 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(plugin_sources, "GROUP", "dpbench_tests")
     for name, kind in KINDS.items():
         monkeypatch.setitem(OFFERS, name, AnyComponent(kind.name))
+    monkeypatch.setenv(UNRESPONSIVE_PLUGINS, "")  # what a test adds to it is taken back
     for variable in ("DPBENCH_PLUGINS_DIR", "DPBENCH_DISABLE_PLUGINS", "DPBENCH_STRICT_PLUGINS"):
         monkeypatch.delenv(variable, raising=False)
     registry.cache_clear()

@@ -45,7 +45,7 @@ from dpbench.registry.discovery import Registration
             "The 'shrink' option of Some, by default, must be",
         ),
         ("'some'", "'some'\n    shrink: int = 0.5", "The 'shrink' option of Some, by default, must be an int"),
-        ("'some'", "'some'\n    guarantee = 3", "The guarantee of Some must be a short text. Got 3 instead."),
+        ("'some'", "'some'\n    guarantee = 3", "The guarantee of Some must be a text of at most 60 characters. Got 3 instead."),
         (
             "'some'",
             "'some'\n    published_sensitivity = 'loose'",

@@ -9,6 +9,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.privacy.noise import Laplace
+from dpbench.registry import discovery
 from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import registry
 
@@ -31,6 +32,8 @@ def test_a_plugin_that_raises_on_import_is_named_and_stops_nobody(
         ("import sys; sys.exit(7)", "SystemExit: 7"),
         ("raise GeneratorExit", "GeneratorExit"),
         ("raise BaseException('x')", "BaseException: x"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise ValueError('x' * 300_000)", f"ValueError: {'x' * 288}…"),
     ],
 )
 def test_a_plugin_that_raises_no_usual_error_on_import_is_broken_too(
@@ -100,11 +103,47 @@ def test_a_file_with_a_syntax_error_stops_nobody(folder: Path, entries: Callable
 
 
 def test_a_plugin_that_prints_does_not_spoil_standard_output(
-    install: Callable[..., None], capsys: pytest.CaptureFixture[str], good: str
+    install: Callable[..., None], capfd: pytest.CaptureFixture[str], good: str
 ) -> None:
-    install("noisy", loud="print('hello')\n" + good.replace("from __future__ import annotations", ""))
+    prints = "print('hello', flush=True)\nimport os\nos.system('echo from a shell')\n"
+    install("noisy", loud=prints + good.replace("from __future__ import annotations", ""))
     registry()
-    assert capsys.readouterr() == ("", "hello\n")
+    assert capfd.readouterr() == ("", "hello\nfrom a shell\n")
+
+
+@pytest.mark.parametrize(
+    "code", ["import threading; threading.Event().wait()", "while True: pass", "{good}\n    while True: pass"], ids=str
+)
+def test_a_plugin_that_hangs_is_left_out_and_stops_nobody(
+    install: Callable[..., None], entry: Callable[[str], Registration], good: str, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.setenv("DPBENCH_PLUGIN_SECONDS", "0.1")
+    install("sleeper", sleep=code.replace("{good}", good.rpartition("\n    return")[0]))
+    install("stranger", nice=good)
+    assert entry("sleeper").reason == "It was not loaded within 0.1 s, and left out. DPBENCH_PLUGIN_SECONDS=60 waits longer."
+    assert registry().get("mechanism", "good").name == "good"
+
+
+def test_a_worker_does_not_wait_for_the_plugin_that_hung_in_its_parent(
+    install: Callable[..., None], entry: Callable[[str], Registration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPBENCH_PLUGIN_SECONDS", "0.1")
+    install("sleeper", sleep="import threading; threading.Event().wait()")
+    reason = entry("sleeper").reason
+    registry.cache_clear()  # a worker is a new process with the same environment
+    monkeypatch.setattr(discovery, "attempt", lambda *_: pytest.fail("it was tried again"))
+    assert entry("sleeper").reason == reason
+
+
+def test_a_long_docstring_is_cut_and_a_long_guarantee_or_name_refused(
+    install: Callable[..., None], entry: Callable[[str], Registration], good: str, spoilt: Callable[[str, str], str]
+) -> None:
+    install("talker", docs=good.replace("Does what it should.", "y" * 300_000))
+    install("lawyer", claim=spoilt("name = 'some'", "name = 'some'\n    guarantee = 'x' * 300_000"))
+    install("namer", naming=spoilt("name = 'some'", "name = 'X' * 300_000"))
+    assert len(entry("talker").offer.summary()) == 301
+    assert entry("lawyer").reason.startswith("The guarantee of Some must be a text of at most 60 characters. Got 'xxx")
+    assert (len(entry("namer").name), len(entry("namer").reason)) == (61, 301)
 
 
 def test_a_plugin_that_replaces_a_function_while_it_is_imported_is_broken_and_the_function_put_back(

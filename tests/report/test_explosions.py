@@ -9,7 +9,8 @@ import numpy as np
 from cell_factory import make_cell
 
 from dpbench.records.cell_record import CellRecord
-from dpbench.report.explosions import Explosion, explosion, explosion_sentences
+from dpbench.records.explosion import Explosion
+from dpbench.report.explosions import explosion, explosion_sentences
 
 
 def with_runs(errors: Any, mean_predictor: float = 0.2, name: str = "fm", **more: Any) -> CellRecord:
@@ -43,3 +44,17 @@ def test_the_problem_is_named_if_there_are_several() -> None:
     cells = [with_runs([0.1, 5.0], params={"dataset": name}) for name in ("wine", "adult")]
     (sentence,) = explosion_sentences(cells)
     assert "fm for linear on adult at ε = 0.8 in 1 of 2 runs, up to 5" in sentence
+
+
+def test_what_the_metrics_say_is_not_read_from_the_runs() -> None:
+    """Thousands of cells have thousands of files: only those that are named are read."""
+    calm = with_runs([9.0, 9.0], name="calm", metrics={"health/exploding": 0.0})
+    assert explosion(calm) is None
+    cells = []
+    for name, size in {"a": 4.0, "b": 1.0, "c": 3.0, "d": 2.0}.items():
+        metrics = {"health/exploding": 0.5, "health/largest_explosion": size}
+        cells.append(with_runs([0.1, size], name=name, metrics=metrics))
+    (sentence,) = explosion_sentences([calm, *cells])
+    places = [sentence.index(f"{name} at") for name in "acd"]
+    assert places == sorted(places)
+    assert "and 1 more cell" in sentence

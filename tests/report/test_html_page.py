@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,9 @@ def test_the_leaderboard_shows_errors_in_the_target_s_unit_too(tmp_path: Path, u
     assert with_unit[1][3:5] == ["0.2000", "26,850"]
     without = page_of(SweepRecord((person_cell("fm", 0.2),), COMMAND), tmp_path / "b").tables[0]
     assert len(without[0]) == len(with_unit[0]) - 1
+
+
+def test_the_notes_on_a_sweep_stand_below_its_command(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
+    note = "The recorded command has *** in place of the store's password."
+    text = page_of(replace(sweep, notes=(note,)), tmp_path).text
+    assert note in text.partition(COMMAND)[2]

@@ -6,7 +6,7 @@ import math
 import re
 
 import pytest
-from cell_factory import make_cell
+from cell_factory import make_cell, unbudgeted
 from report_helpers import PUBLIC_FIT, answer, note, person_cell, priced_cell
 
 from dpbench.records.cell_record import CellRecord
@@ -97,3 +97,12 @@ def test_what_is_lost_goes_from_the_fit_without_privacy_to_the_mean(error: float
 def test_what_tells_problems_apart_is_in_their_titles() -> None:
     titles = [board.title for board in boards([make_cell(params={"dataset.n": text}) for text in ("300", "900")])]
     assert titles == ["linear on wine (dataset.n=300)", "linear on wine (dataset.n=900)"]
+
+
+def test_a_cell_without_a_budget_has_a_place_in_every_problem_and_no_epsilon() -> None:
+    cells = [make_cell("fm", 0.2, epsilon, params={"delta": delta}) for epsilon in (0.1, 1.0) for delta in ("1e-06", "1e-05")]
+    found = boards([*cells, unbudgeted(make_cell("no_privacy", 0.1, private=False))])
+    assert [board.problem["delta"] for board in found] == ["1e-06", "1e-05"]
+    for board in found:
+        (last,) = board.levels[-1].others
+        assert (last.cell.params["mechanism"], last.epsilon) == ("no_privacy", None)

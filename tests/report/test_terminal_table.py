@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from cell_factory import make_cell
+from cell_factory import make_cell, unbudgeted
 from report_helpers import PUBLIC_FIT, body, printed
 
 from dpbench.records.sweep_record import SweepRecord
@@ -153,7 +153,7 @@ def test_a_narrow_terminal_cuts_no_number_and_no_guarantee(monkeypatch: pytest.M
     out = Terminal()
     rows = (make_cell("functional_mechanism", 0.1985), make_cell("fm", 0.2, tags={"dpbench.leaks": "bounds_from_data"}))
     print_table(SweepSummary(SweepRecord(rows, "command")), out)
-    text = out.getvalue()
+    text = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).split())
     for number in ("0.1985", "0.8", "LEAKS bounds_from_data", "no privacy 0.1500, mean only 0.1772"):
         assert number in text, number
     assert "…" not in text
@@ -219,3 +219,9 @@ def test_intervals_have_columns_and_a_sentence_where_the_command_asks_for_them()
     plain = printed([make_cell("ssp", 0.2, metrics=metrics, tags=tags)])
     assert "coverage" not in plain
     assert "They cover both." not in plain
+
+
+def test_a_cell_without_a_budget_has_a_dash_for_epsilon_and_no_column_of_its_own() -> None:
+    text = printed([make_cell("fm", 0.2), unbudgeted(PUBLIC_FIT)])
+    assert [line[:2] for line in body(text)] == [["fm", "0.8"], ["no_privacy", "–"]]
+    assert "delta" not in text

@@ -10,8 +10,3 @@ def test_a_table_keeps_every_digit_in_its_csv() -> None:
     assert table.csv() == 'name,value\n"a,\nb",0.30000000000000004\nc,\n'
     assert table.numeric(1)
     assert not table.numeric(0)
-
-
-def test_a_text_that_a_spreadsheet_would_run_stands_behind_a_quote() -> None:
-    table = TextTable("t", "T", ("=cmd()", "value"), (("@x", -0.5), ("+1", None)))
-    assert table.csv() == "'=cmd(),value\n'@x,-0.5\n'+1,\n"

@@ -31,9 +31,14 @@ def expected(kill_sweeps: ModuleType, tmp_path_factory: pytest.TempPathFactory) 
     return kill_sweeps.undisturbed(tmp_path_factory.mktemp("undisturbed"))
 
 
-@pytest.mark.parametrize("engine", ["serial", "local"])
-@pytest.mark.parametrize(("name", "moment"), [("SIGKILL", 7), ("SIGTERM", 1), ("SIGHUP", 12)])
+EXTRAS = {"dask": "distributed", "ray": "ray"}
+
+
+@pytest.mark.parametrize("engine", ["serial", "local", "dask", "ray", "files"])
+@pytest.mark.parametrize(("name", "moment"), [("SIGKILL", 70), ("SIGTERM", 1), ("SIGHUP", 120)])
 def test_the_same_command_finishes_a_sweep_that_a_signal_ended(
     kill_sweeps: ModuleType, expected: Any, tmp_path: Path, engine: str, name: str, moment: int
 ) -> None:
+    if engine in EXTRAS and importlib.util.find_spec(EXTRAS[engine]) is None:
+        pytest.skip(f"{engine.title()} is not installed: pip install -e '.[{engine}]'")
     assert list(kill_sweeps.faults(tmp_path, engine, name, moment, expected)) == []

@@ -11,10 +11,11 @@ import pytest
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit
 from dpbench.registry import code_digest
-from dpbench.sweeps import execution
+from dpbench.sweeps import running
 from dpbench.sweeps.auditing import Audits, audit_file
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
+from dpbench.sweeps.schedule import by_table
 from dpbench.tracking.store import Store
 
 SMALL = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=2", "splits.folds=2", "engine=serial")
@@ -56,13 +57,13 @@ def put(drop_in: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) ->
 def audited(monkeypatch: pytest.MonkeyPatch) -> list[AuditUnit]:
     """The audits that are done, in this process."""
     units: list[AuditUnit] = []
-    run = execution.run_audit
+    run = running.run_audit
 
     def counted(unit: AuditUnit) -> AuditResult:
         units.append(unit)
         return run(unit)
 
-    monkeypatch.setattr(execution, "run_audit", counted)
+    monkeypatch.setattr(running, "run_audit", counted)
     return units
 
 
@@ -78,40 +79,40 @@ def test_a_mechanism_whose_sensitivity_is_too_small_is_refuted_and_not_ranked(ho
     put("0.25")
     answer = home.run(*command)
     assert answer.code == 1
-    assert [row[-1] for row in answer.table] == ["REFUTED"] * 2 + ["sound"] * 2 + ["NOT PRIVATE"] * 2
+    assert [row[-1] for row in answer.table] == ["REFUTED"] * 2 + ["sound"] * 2 + ["NOT PRIVATE"]
     assert "short has the lowest" not in answer.out
     assert "REFUTED in 2 cells (short): " in answer.out
     assert guarantees(home) == {"short": {"refuted"}, "fm": {"sound"}, "no_privacy": {"not_private"}}
     (refuted, *_) = home.runs(guarantee="refuted")
     assert refuted.data.tags["dpbench.sound"] == "false"
     assert "objective" in refuted.data.tags["dpbench.guarantee_why"]
-    assert len(audited) == 6
+    assert len(audited) == 5
     assert "mlflow.audits.jsonl" in home.files
 
     again = home.run(*command, "rerun=true")
-    assert (again.code, again.counted) == (1, "Cells: 6 run.")
-    assert len(audited) == 6, "the second sweep pays nothing"
+    assert (again.code, again.counted) == (1, "Cells: 5 run.")
+    assert len(audited) == 5, "the second sweep pays nothing"
     resumed = home.run(*command)
     assert (resumed.code, [row[-1] for row in resumed.table]) == (1, [row[-1] for row in answer.table])
 
     put("1")
     repaired = home.run(*command)
-    assert (repaired.code, repaired.counted) == (0, "Cells: 2 run, 4 already recorded (rerun=true runs them again).")
-    assert [row[-1] for row in repaired.table] == ["sound"] * 4 + ["NOT PRIVATE"] * 2
-    assert [unit.cell.mechanism.name for unit in audited[6:]] == ["short"] * 2, "an edited file is tried again, and no other"
+    assert (repaired.code, repaired.counted) == (0, "Cells: 2 run, 3 already recorded (rerun=true runs them again).")
+    assert [row[-1] for row in repaired.table] == ["sound"] * 4 + ["NOT PRIVATE"]
+    assert [unit.cell.mechanism.name for unit in audited[5:]] == ["short"] * 2, "an edited file is tried again, and no other"
 
 
 def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(
     home: Any, audited: Any, put: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put("1")
-    run = execution.run_audit
+    run = running.run_audit
 
     def failing(unit: AuditUnit) -> AuditResult:
         result = run(unit)
         return AuditResult(False, 8, ("It moved.",)) if unit.cell.mechanism.name == "short" else result
 
-    monkeypatch.setattr(execution, "run_audit", failing)
+    monkeypatch.setattr(running, "run_audit", failing)
     command = ("-m", "mechanism=short,fm", *SMALL)
     answer = home.run(*command, "audit.level=none")
     assert (answer.code, [row[-1] for row in answer.table]) == (0, ["claimed"] * 2)
@@ -131,7 +132,7 @@ def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(
 
 
 def test_an_audit_that_cannot_be_done_costs_no_cell_and_makes_no_new_sweep_each_time(home: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(execution, "run_audit", lambda unit: AuditResult(None, 0, reason="It ended."))
+    monkeypatch.setattr(running, "run_audit", lambda unit: AuditResult(None, 0, reason="It ended."))
     command = ("-m", "mechanism=fm", *SMALL, "audit.level=replay")
     answer = home.run(*command)
     assert (answer.code, [row[-1] for row in answer.table]) == (0, ["claimed"])
@@ -192,9 +193,9 @@ def test_results_are_shared_by_processes_and_torn_lines_do_no_harm(planned: Any,
 
 def test_a_store_elsewhere_keeps_its_results_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
-    beside = audit_file(Store(f"sqlite:///{tmp_path / 'some.db'}", "e", "1", None))  # type: ignore[arg-type]
+    beside = audit_file(Store(f"sqlite:///{tmp_path / 'some.db'}", "e", "1"))
     assert beside == tmp_path / "some.audits.jsonl"
-    remote = [audit_file(Store(f"http://me:{word}@host:5000", "e", "1", None)) for word in ("a", "b")]  # type: ignore[arg-type]
+    remote = [audit_file(Store(f"http://me:{word}@host:5000", "e", "1")) for word in ("a", "b")]  # type: ignore[arg-type]
     assert remote[0] == remote[1], "a password names no file"
     assert remote[0].is_relative_to(tmp_path / "cache")
 
@@ -209,7 +210,7 @@ def test_work_is_done_table_by_table_with_its_audits_first() -> None:
     """An interrupted sweep has whole tables."""
     grid = ["dataset=gaussian", "dataset.n=60,70,80", "mechanism=fm,dpba", "splits.repeats=2", "audit.level=replay"]
     found = plan(grid_points(grid))
-    items = execution._by_table(found.units(), Audits(found, {}).units)
+    items = by_table(found.units(), Audits(found, {}).units)
     cells = [item.cell if isinstance(item, AuditUnit) else item.cells[0] for item in items]
     assert [cell.dataset.options["n"] for cell in cells] == [60] * 3 + [70] * 3 + [80] * 3
     assert [isinstance(item, AuditUnit) for item in items] == [True, True, False] * 3

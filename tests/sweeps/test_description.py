@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas
 import pytest
 
+from dpbench.files.data_frames import remove_frames
 from dpbench.records.preset import Preset
 from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
 from dpbench.sweeps.hydra.composition import grid_points
+from dpbench.sweeps.hydra.overrides import parse
+from dpbench.sweeps.override_text import override_text
 from dpbench.sweeps.plan import plan
 
 PASSWORD = "tracking.uri=postgresql://me:hush@localhost/runs"
@@ -55,3 +62,49 @@ def test_a_preset_has_a_key_of_its_own() -> None:
     preset = Preset("zhang2012/fig9", title="Figure 9")
     assert sweep_key(cells, None) == cells.key != sweep_key(cells, preset)
     assert sweep_title(cells, preset) == "zhang2012/fig9, 1 cell"
+
+
+def test_a_command_without_its_password_says_so(described: Callable[..., Any]) -> None:
+    assert described("mechanism=fm,dpba", PASSWORD).notes == ("The recorded command has *** in place of the store's password.",)
+    assert described("mechanism=fm,dpba").notes == ()
+
+
+def test_what_the_environment_decides_is_part_of_the_command(
+    described: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPBENCH_AUDIT_LEVEL", "component")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hush@localhost/runs")
+    (tmp_path / "own ones").mkdir()
+    monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(tmp_path / "own ones"))
+    record = described()
+    words = shlex.split(record.command)
+    assert words[3:6] == ["--plugins-dir", "own ones", "-m"]
+    assert words[-2:] == ["audit.level=component", "tracking.uri=postgresql://me:***@localhost/runs"]
+    assert record.notes == ("The recorded command has *** in place of the store's password.",)
+    assert record.overrides == ("dataset=wine",), "a preset is not changed by these"
+
+
+def test_what_is_typed_goes_before_the_environment(described: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPBENCH_AUDIT_LEVEL", "component")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///other.db")
+    command = described("audit.level=none", "tracking.uri=sqlite:///own.db").command
+    assert shlex.split(command)[3:] == ["-m", "dataset=wine", "audit.level=none", "tracking.uri=sqlite:///own.db"]
+
+
+def test_an_address_with_a_comma_stays_one(described: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///a, b.db")
+    (axis,) = parse(shlex.split(described().command)[-1:])
+    assert axis.values == ("sqlite:///a, b.db",)
+
+
+def test_a_table_from_python_is_said_to_be_missing_from_the_command(described: Callable[..., Any]) -> None:
+    frame = pandas.DataFrame({"x": np.linspace(0, 1, 40), "y": np.linspace(1, 0, 40)})
+    path = f"dataset.path={override_text(frame)}"
+    try:
+        overrides = ["dataset=table", path, "dataset.target=y", "dataset.bounds=data"]
+        points = grid_points(overrides)
+        (note,) = describe_sweep(plan(points), points[0].config, ["-m", *overrides], overrides).notes
+    finally:
+        remove_frames()
+    assert note.startswith("The recorded command cannot repeat this sweep: its table was passed from Python.")

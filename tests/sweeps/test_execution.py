@@ -16,7 +16,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from dpbench.sweeps import execution as execute
+from dpbench.sweeps import execution, recording
 from dpbench.tracking.store import open_store
 
 DropIn = Callable[[str, str], Path]
@@ -112,7 +112,7 @@ def test_on_request_all_is_run_again_with_the_same_result(home: Any) -> None:
     assert again.table == first.table
     runs = home.runs()
     assert len(runs) == 8
-    for one, other in zip(runs[:4], runs[4:], strict=True):
+    for one, other in zip(*(sorted(part, key=lambda run: names([run])) for part in (runs[:4], runs[4:])), strict=True):
         assert names([one]) == names([other])
         for name, value in one.data.metrics.items():
             if not name.startswith("time/"):
@@ -172,9 +172,9 @@ def test_a_preset_of_ones_own_sweeps_by_itself(home: Any, tmp_path: Path) -> Non
 
 
 def test_an_interrupted_sweep_is_killed_and_its_finished_cells_stay(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = execute.run_cells
+    whole = recording.run_cells
 
-    def interrupted(planned: Any, engine: Any, keep: Callable[[Any], None], audits: Any) -> None:
+    def interrupted(planned: Any, engine: Any, keep: Callable[[Any], None], audits: Any, **more: Any) -> None:
         kept: list[Any] = []
 
         def keep_two(record: Any) -> None:
@@ -183,16 +183,16 @@ def test_an_interrupted_sweep_is_killed_and_its_finished_cells_stay(home: Any, m
             kept.append(record)
             keep(record)
 
-        whole(planned, engine, keep_two, audits)
+        whole(planned, engine, keep_two, audits, **more)
 
-    monkeypatch.setattr(execute, "run_cells", interrupted)
+    monkeypatch.setattr(recording, "run_cells", interrupted)
     answer = home.run(*PAIR)
     assert (answer.code, answer.err.strip().splitlines()[-1]) == (130, "Interrupted.")
-    assert "2 of 4 cells are finished and stay recorded in sqlite:" in answer.err
+    assert "2 of 4 cells are finished. Finished cells stay recorded in sqlite:" in answer.err
     assert "The same command runs the others only." in answer.err
     (parent,) = home.runs("sweep")
     assert parent.info.status == "KILLED"
-    assert "Interrupted: 2 cells were recorded." in parent.data.tags["mlflow.note.content"]
+    assert "Interrupted: 2 of 4 cells were finished." in parent.data.tags["mlflow.note.content"]
     assert [run.info.status for run in home.runs()] == ["FINISHED", "FINISHED"]
     monkeypatch.undo()
     monkeypatch.chdir(home.folder)
@@ -318,7 +318,7 @@ def test_a_password_of_the_store_is_written_nowhere(
 ) -> None:
     """The store's address is part of the command, and the command is part of the record."""
     here = f"sqlite:///{home.folder / 'mlflow.db'}"
-    monkeypatch.setattr(execute, "open_store", lambda uri, experiment: open_store(here, experiment))
+    monkeypatch.setattr(execution, "open_store", lambda uri, experiment: open_store(here, experiment))
     answer = home.run("-m", "epsilon=0.1,0.8", "tracking.uri=postgresql+psycopg2://me:hush-hush@127.0.0.1/db", *SMALL)
     assert answer.code == 0, answer.err
     assert "hush-hush" not in answer.out + answer.err

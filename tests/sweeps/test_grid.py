@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ def test_what_cannot_be_read_is_refused(override: str) -> None:
         (["splits=kfolds"], "There is no splits named 'kfolds'. Did you mean kfold?"),
         (["mechanism.rigde=4"], "There is no option of fm named 'rigde'. Did you mean ridge?"),
         (["mechanism=fm,dpba", "mechanism.alhpa=0.5"], "There is no option of fm or dpba named 'alhpa'. Did you mean alpha?"),
-        (["engine.worker=2"], "There is no key of engine named 'worker'. Did you mean workers?"),
+        (["engine.worker=2"], "There is no key of engine named 'worker'. Did you mean workers or"),
         (["epsilom=1"], "There is no key named 'epsilom'. Did you mean epsilon?"),
         (["tracking.url=x"], "There is no key of tracking named 'url'. Did you mean uri?"),
         (["modle.intercept=true"], "There is no group named 'modle'. Did you mean model?"),
@@ -268,3 +269,48 @@ def test_a_threshold_without_a_binary_model_is_refused() -> None:
     with pytest.raises(Refused, match=r"dataset\.threshold is for binary models.*no effect on linear and ridge"):
         grid_points(["dataset=wine", "dataset.threshold=5", "model=linear,ridge"])
     assert len(grid_points(["dataset=wine", "dataset.threshold=5", "model=linear,logistic"])) == 2
+
+
+def test_zipped_keys_vary_together_components_as_well_as_options() -> None:
+    grid = ["mechanism=fm,fm,dpba", "epsilon=1,2,1", "model=linear,ridge", "zip=mechanism,epsilon"]
+    assert chosen(grid_points(grid), "mechanism", "epsilon", "model") == [
+        *(("fm", 1, "linear"), ("fm", 1, "ridge"), ("fm", 2, "linear")),
+        *(("fm", 2, "ridge"), ("dpba", 1, "linear"), ("dpba", 1, "ridge")),
+    ]
+
+
+def test_zip_and_skip_are_no_part_of_a_configuration() -> None:
+    with_rules = grid_points(["epsilon=1,2", "seed=0,1", "zip=epsilon,seed", "skip={seed:1}"])
+    assert [(point.config, point.axes) for point in with_rules] == [
+        (point.config, {"epsilon": 1, "seed": 0}) for point in grid_points(["epsilon=1", "seed=0"])
+    ]
+
+
+def test_a_preset_may_zip_and_skip_and_a_request_replaces_both(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    params = {"mechanism": "fm,dpba", "epsilon": "1,2", "seed": "0,1", "model": "linear,ridge"}
+    rules = {"zip": ["epsilon", "seed"], "skip": [{"mechanism": "dpba", "model": "ridge"}]}
+    text = json.dumps({"hydra": {"sweeper": {"params": {**params, **rules}}}})
+    (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\n" + text)
+
+    def points(*typed: str) -> list[GridPoint]:
+        return grid_points(["experiment=mine", *typed], str(tmp_path))
+
+    assert len(points()) == 6
+    assert (len(points("zip=null")), len(points("skip=null"))) == (12, 8)
+    assert len(points("skip={model:ridge}")) == 4
+    assert len(points("epsilon=1", "seed=0")) == 3
+    narrowed = points("mechanism=fm")
+    assert len(narrowed) == 4
+    assert narrowed[0].notes == ("No combination is {mechanism: dpba, model: ridge}, which the preset's skip would leave out.",)
+    with pytest.raises(Refused, match="Got 1 of epsilon and 2 of seed"):
+        points("epsilon=1")
+
+
+def test_a_preset_whose_rules_name_other_keys_than_its_own_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    for rule in ({"zip": ["epsilon", "sede"]}, {"skip": {"sede": 1}}):
+        text = json.dumps({"hydra": {"sweeper": {"params": {"epsilon": "1,2", "seed": "0,1", **rule}}}})
+        (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\n" + text)
+        with pytest.raises(Refused, match="'sede', which has no values"):
+            grid_points(["experiment=mine"], str(tmp_path))

@@ -12,7 +12,7 @@ from dpbench.base.errors import Refused
 from dpbench.registry.lookup import registry
 from dpbench.sweeps import resolution
 from dpbench.sweeps.hydra.composition import grid_points
-from dpbench.sweeps.resolution import QUICK_REPEATS, ResolvedPoint, resolve
+from dpbench.sweeps.resolution import QUICK_REPEATS, ResolvedPoint, resolve, resolve_record
 
 
 def test_params_name_the_components_and_what_the_sweep_varies() -> None:
@@ -144,3 +144,28 @@ def test_resampled_rows_are_for_experiments_only() -> None:
         resolved("dataset.resample=true", "noise=secure")
     (point,) = resolved("dataset.resample=true")
     assert point.cell.dataset.options["resample"] is True
+
+
+def test_a_mechanism_without_a_budget_has_one_cell_for_all_of_them() -> None:
+    grid = ["dataset=wine", "epsilon=0.1,1", "delta=1e-6,1e-5", "budget=claimed,matched", "seed=0,1"]
+    swept = ["epsilon", "delta", "budget", "seed"]
+    cells = [resolve(point, swept) for point in grid_points(["mechanism=no_privacy", *grid])]
+    assert len({resolved.cell.key for resolved in cells}) == 2, "one for each seed"
+    assert len({resolved.cell.settings for resolved in cells}) == 2, "so that it does not matter which of them runs"
+    assert {tuple(resolved.params) for resolved in cells} == {("mechanism", "model", "dataset", "attack", "splits", "seed")}
+    assert len({resolve(point, swept).cell.key for point in grid_points(["mechanism=fm", *grid])}) == 16
+
+
+def test_a_mechanism_with_a_base_asks_it() -> None:
+    def keys(base: str) -> set[str]:
+        grid = ["dataset=adult", "mechanism=drop_sensitive", f"mechanism.base={base}", "epsilon=0.1,1"]
+        return {resolve(point, ["epsilon"]).cell.key for point in grid_points(grid)}
+
+    assert (len(keys("no_privacy")), len(keys("fm"))) == (1, 2)
+
+
+def test_a_recorded_cell_is_resolved_with_or_without_its_budget() -> None:
+    for mechanism in ("no_privacy", "fm"):
+        (point,) = grid_points(["dataset=wine", f"mechanism={mechanism}", "epsilon=0.3"])
+        resolved = resolve(point, [])
+        assert resolve_record(resolved.cell.record_config, resolved.params).cell.key == resolved.cell.key

@@ -41,8 +41,8 @@ def make_record() -> Callable[..., CellRecord]:
             "config": {"mechanism": {"name": "fm", "ridge": 4.0}, "epsilon": 0.8, "seed": 0},
             "params": {"mechanism": "fm", "model": "linear", "dataset": "wine", "attack": "none", "epsilon": "0.8"},
             "tags": {"dpbench.sound": "true", "dpbench.leaks": "", "dpbench.version": "1"},
+            "primary": "rmse",
             "metrics": {"utility/rmse_median": 0.25, "privacy/epsilon_accounted": 0.8, "time/cell_seconds": 2.0},
-            "history": {"utility/rmse": (0.5, 0.25, 0.125)},
             "ledger": {"neighbours": "replace_one", "entries": [], "total": {"epsilon": 0.8, "delta": 0.0}, "leaks": []},
             "runs": {
                 "repeat": np.array([0, 0, 1, 1]),
@@ -60,7 +60,7 @@ def make_record() -> Callable[..., CellRecord]:
 @pytest.fixture
 def make_failure(make_record: Callable[..., CellRecord]) -> Callable[..., CellRecord]:
     def make(key: str = "f1", error: str = "LinAlgError: singular") -> CellRecord:
-        return make_record(key, state="failed", metrics={}, history={}, ledger={}, runs={}, reason=error)
+        return make_record(key, state="failed", metrics={}, ledger={}, runs={}, reason=error)
 
     return make
 

@@ -10,7 +10,7 @@ from dpbench.tracking.cell_lookup import read_cell
 
 
 def test_the_whole_id_and_a_prefix_name_the_same_cell(store, writer, make_record) -> None:
-    run_id = writer.write(make_record(), None)
+    run_id = writer.write(make_record(), None).run_id
     cell = read_cell(store, run_id)
     assert (cell.run_id, cell.key, cell.params) == (run_id, "a1", make_record().params)
     assert read_cell(store, run_id[:8]).run_id == run_id
@@ -18,7 +18,7 @@ def test_the_whole_id_and_a_prefix_name_the_same_cell(store, writer, make_record
 
 
 def test_a_prefix_that_several_runs_share_is_refused_with_their_ids(store, writer, make_record, monkeypatch) -> None:
-    ids = [writer.write(make_record(key), None) for key in ("a1", "b2")]
+    ids = [writer.write(make_record(key), None).run_id for key in ("a1", "b2")]
     monkeypatch.setattr(cell_lookup, "MIN_RUN_ID_LENGTH", 0)
     with pytest.raises(Refused) as refusal:
         read_cell(store, "")
@@ -41,7 +41,7 @@ def test_a_failed_cell_and_a_sweep_are_refused(store, writer, make_failure) -> N
     from dpbench.records.sweep_record import SweepRecord
 
     with pytest.raises(Refused, match="did not finish: LinAlgError: singular"):
-        read_cell(store, writer.write(make_failure(), None))
+        read_cell(store, writer.write(make_failure(), None).run_id)
     parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "python -m dpbench"), "note")
     with pytest.raises(Refused, match="is a sweep, not a cell"):
         read_cell(store, parent)

@@ -46,7 +46,7 @@ def test_patience_with_a_server_is_short_only_while_it_is_opened(monkeypatch: py
     with pytest.raises(Refused):
         open_store("http://127.0.0.1:1")
     assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "17", "what the user set stays"
-    assert int(os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"]) > 0
+    assert os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] == "0", "dpbench repeats requests itself, in one place"
 
 
 def test_a_database_whose_driver_is_missing_says_what_to_install() -> None:
@@ -120,7 +120,7 @@ def test_a_database_of_another_schema_is_refused(database: Path, tmp_path: Path,
 
 
 def test_a_database_somebody_keeps_locked_is_refused(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_module, "_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(connection_module, "_LOCK_SECONDS", 0.1)
     shutil.copy(database, tmp_path / "mlflow.db")
     connection = sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -133,3 +133,20 @@ def test_a_database_somebody_keeps_locked_is_refused(database: Path, tmp_path: P
 
 def test_a_store_may_take_five_seconds_to_answer() -> None:
     assert connection_module._TIMEOUT_SECONDS == 5
+
+
+def test_reading_a_store_leaves_its_file_untouched(database: Path) -> None:
+    before = database.read_bytes(), files(database.parent)
+    open_store(f"sqlite:///{database}", "dpbench", create=False).close()
+    assert (database.read_bytes(), files(database.parent)) == before
+
+
+def test_what_a_process_left_that_was_killed_while_it_created_a_store_is_removed(tmp_path: Path) -> None:
+    abandoned, fresh, foreign = (tmp_path / f".dpbench-{name}" for name in ("abandoned", "fresh", "foreign"))
+    for folder, file in ((abandoned, "mlflow.db-journal"), (fresh, "mlflow.db"), (foreign, "notes.txt")):
+        folder.mkdir()
+        (folder / file).touch()
+    for folder in (abandoned, foreign):
+        os.utime(folder, (0, 0))
+    open_store(f"sqlite:///{tmp_path / 'mlflow.db'}").close()
+    assert files(tmp_path) == [".dpbench-foreign", ".dpbench-fresh", "mlflow.db"]

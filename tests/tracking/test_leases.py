@@ -134,7 +134,7 @@ def test_a_run_has_a_lease_as_long_as_it_is_written(store: Store, make_record: C
     with Writer(store) as writer:
         sweep = writer.open_sweep("s", "a sweep", SweepRecord((), "command"), "")
         assert Lease(**json.loads(store.client.get_run(sweep).data.tags[names.LEASE])).start == own_lease().start
-        cells = [writer.write(make_record("a"), sweep), writer.write(make_record("b"), None)]
+        cells = [writer.write(make_record("a"), sweep).run_id, writer.write(make_record("b"), None).run_id]
     runs = store.client.search_runs([store.experiment_id], run_view_type=ViewType.ALL)
     assert {run.info.run_id for run in runs} == {sweep, *cells}
     assert not any(names.LEASE in run.data.tags for run in runs)
@@ -147,7 +147,7 @@ def test_recorded_cells_move_from_an_interrupted_sweep_of_the_same_cells(
     with Writer(store) as writer:
         first, whole = (writer.open_sweep("same", "a sweep", SweepRecord((), "command"), "") for _ in range(2))
         writer.write(make_record("a"), first)
-        elsewhere = writer.write(make_record("b"), whole)
+        elsewhere = writer.write(make_record("b"), whole).run_id
         writer.close_sweep(first, "KILLED", "")
         writer.close_sweep(whole, "FINISHED", "")
     with Writer(store) as writer:

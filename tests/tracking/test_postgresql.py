@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import glob
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,29 +24,13 @@ OPEN = "import sys; from dpbench.tracking.store import open_store; print(open_st
 def uri() -> Iterator[str]:
     """An empty database on a Unix socket in a folder of its own."""
     pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
-    programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-    if not programs:
-        pytest.skip("Debian's postgresql is not installed")
-    root = os.geteuid() == 0
-    if root and not shutil.which("runuser"):
-        pytest.skip("PostgreSQL refuses to run as root, and there is no runuser")
-    as_postgres = ["runuser", "-u", "postgres", "--"] if root else []
+    servers: Any = sys.modules["store_servers"]
+    if reason := servers.Postgres.why_not():
+        pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="dpbench-") as folder:
-        if root:
-            shutil.chown(folder, "postgres")
-
-        def run(program: str, *arguments: str) -> None:
-            command = [*as_postgres, f"{programs[-1]}/{program}", *arguments]
-            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
-
-        data = f"{folder}/data"
-        run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-        run("pg_ctl", "-D", data, "-w", "-l", f"{folder}/log", "-o", f"-k {folder} -c listen_addresses= -c fsync=off", "start")
-        try:
-            run("createdb", "-h", folder, "-U", "postgres", "mlflow")
-            yield f"postgresql+psycopg2://postgres@/mlflow?host={folder}"
-        finally:
-            run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+        server = servers.Postgres(Path(folder))
+        yield server.uri
+        server.stop()
 
 
 def test_processes_that_open_an_empty_database_together_share_it(uri: str, tmp_path: Path) -> None:
@@ -71,7 +53,7 @@ def test_a_cell_is_written_and_found_again(
     monkeypatch.chdir(tmp_path)
     with open_store(uri, "written") as store, Writer(store) as writer:
         parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), "note\n" * 3_000)
-        run_id = writer.write(make_record(), parent)
+        run_id = writer.write(make_record(), parent).run_id
         writer.close_sweep(parent, "FINISHED", "note\n" * 3_000)
         assert ids(writer.finished(["a1", "b2"])) == {"a1": run_id}
         assert len(store.client.get_run(parent).data.tags["mlflow.note.content"]) <= 8_000

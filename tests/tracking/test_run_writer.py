@@ -18,8 +18,8 @@ from mlflow.exceptions import MlflowException
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.tracking import run_writer
-from dpbench.tracking import store as store_module
+from dpbench.tracking import cell_index, run_writer
+from dpbench.tracking.browsed_metrics import browsed_metrics
 from dpbench.tracking.run_writer import Writer, run_name, shortened
 from dpbench.tracking.store import Store, open_store
 
@@ -33,12 +33,13 @@ def artifacts(run: Run) -> Path:
 def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer: Writer, make_record: MakeRecord) -> None:
     record = make_record()
     parent = writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), "")
-    run = store.client.get_run(writer.write(record, parent))
+    run = store.client.get_run(writer.write(record, parent).run_id)
     assert run.info.status == "FINISHED"
     assert run.info.run_name == "fm linear wine ε=0.8"
     assert run.info.end_time - run.info.start_time == 2_000, "it lasted as long as the cell did"
     assert run.data.params == record.params
-    assert {name: run.data.metrics[name] for name in record.metrics} == record.metrics
+    assert run.data.metrics == {name: value for name, value in record.metrics.items() if name in browsed_metrics(record)}
+    assert run.data.tags["dpbench.primary"] == "rmse"
     assert run.data.tags.items() >= record.tags.items()
     assert run.data.tags["dpbench.kind"] == "cell"
     assert run.data.tags["dpbench.key"] == "a1"
@@ -48,16 +49,10 @@ def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer:
     assert run.data.tags["mlflow.runColor"] == mechanism_style("fm").colour
 
 
-def test_the_primary_metric_has_one_step_a_repeat(store: Store, writer: Writer, make_record: MakeRecord) -> None:
-    run_id = writer.write(make_record(), None)
-    history = store.client.get_metric_history(run_id, "utility/rmse")
-    assert [(point.step, point.value) for point in history] == [(0, 0.5), (1, 0.25), (2, 0.125)]
-
-
 def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(store: Store, writer: Writer, make_record: MakeRecord) -> None:
     record = make_record()
-    folder = artifacts(store.client.get_run(writer.write(record, None)))
-    assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "ledger.json", "runs.parquet"]
+    folder = artifacts(store.client.get_run(writer.write(record, None).run_id))
+    assert sorted(path.name for path in folder.iterdir()) == ["cell.json", "config.yaml", "ledger.json", "runs.parquet"]
     assert yaml.safe_load((folder / "config.yaml").read_text()) == record.detail.config
     assert json.loads((folder / "ledger.json").read_text()) == record.detail.ledger
     runs = pd.read_parquet(folder / "runs.parquet")
@@ -67,19 +62,19 @@ def test_a_cell_keeps_its_configuration_its_ledger_and_its_runs(store: Store, wr
 
 
 def test_a_failed_cell_carries_its_error_and_no_metric(store: Store, writer: Writer, make_failure: MakeRecord) -> None:
-    run = store.client.get_run(writer.write(make_failure(error="LinAlgError: singular"), None))
+    run = store.client.get_run(writer.write(make_failure(error="LinAlgError: singular"), None).run_id)
     assert run.info.status == "FAILED"
     assert run.data.tags["dpbench.status"] == "failed"
     assert run.data.tags["dpbench.error"] == "LinAlgError: singular"
     assert run.data.metrics == {}
     assert run.data.params["mechanism"] == "fm"
-    assert [path.name for path in artifacts(run).iterdir()] == ["config.yaml"]
+    assert sorted(path.name for path in artifacts(run).iterdir()) == ["cell.json", "config.yaml"]
 
 
 def test_texts_too_long_for_mlflow_end_with_an_ellipsis(store: Store, writer: Writer, make_failure: MakeRecord) -> None:
     failure = make_failure(error="e" * 9_000)
     long = replace(failure, params={**failure.params, "dataset.columns": "c" * 7_000})
-    run = store.client.get_run(writer.write(long, None))
+    run = store.client.get_run(writer.write(long, None).run_id)
     assert run.data.params["dataset.columns"] == "c" * 5_999 + "…"
     assert run.data.tags["dpbench.error"] == "e" * 7_999 + "…"
 
@@ -87,12 +82,24 @@ def test_texts_too_long_for_mlflow_end_with_an_ellipsis(store: Store, writer: Wr
 def test_more_names_than_mlflow_takes_at_once_are_all_written(store: Store, writer: Writer, make_record: MakeRecord) -> None:
     metrics = {f"attack/control/c{i}": float(i) for i in range(1_200)}
     params = {f"mechanism.option{i}": str(i) for i in range(150)}
-    run = store.client.get_run(writer.write(make_record(metrics=metrics, params=params, history={}), None))
-    assert run.data.metrics == metrics
-    assert run.data.params == params
+    run_id = writer.write(make_record(metrics=metrics, params=params), None).run_id
+    assert store.client.get_run(run_id).data.params == params
+    (recorded,) = writer.finished(["a1"]).values()
+    assert (recorded.metrics, recorded.params) == (metrics, params)
 
 
-@pytest.mark.parametrize("few", [20, 0], ids=["asked one by one", "read page by page"])
+def test_a_cell_whose_files_are_lost_runs_again_and_replaces_the_lost_one(
+    store: Store, writer: Writer, make_record: MakeRecord
+) -> None:
+    lost = writer.write(make_record("lost"), None).run_id
+    (artifacts(store.client.get_run(lost)) / "runs.parquet").unlink()
+    assert writer.finished(["lost"]) == {}
+    again = writer.write(make_record("lost"), None).run_id
+    assert store.client.get_run(lost).info.lifecycle_stage == "deleted"
+    assert [record.run_id for record in writer.finished(["lost"]).values()] == [again]
+
+
+@pytest.mark.parametrize("few", [500, 0], ids=["by their keys", "among all"])
 def test_only_cells_with_a_good_record_are_finished(
     store: Store,
     writer: Writer,
@@ -102,9 +109,8 @@ def test_only_cells_with_a_good_record_are_finished(
     few: int,
     ids: Callable[..., dict[str, str]],
 ) -> None:
-    monkeypatch.setattr(run_writer, "MAX_SINGLE_LOOKUPS", few)
-    monkeypatch.setattr(store_module, "PAGE_SIZE", 2)
-    good = {key: writer.write(make_record(key), None) for key in ("a1", "b2", "c3", "d4", "e5")}
+    monkeypatch.setattr(cell_index, "MAX_KEYS_PER_QUERY", few)
+    good = {key: writer.write(make_record(key), None).run_id for key in ("a1", "b2", "c3", "d4", "e5")}
     writer.write(make_failure("f6"), None)
     begun = store.client.create_run(
         store.experiment_id, tags={"dpbench.kind": "cell", "dpbench.key": "g7", "dpbench.status": "ok"}
@@ -113,6 +119,17 @@ def test_only_cells_with_a_good_record_are_finished(
     assert ids(writer.finished([*good, "f6", "g7", "h8"])) == good
     assert ids(writer.finished(["b2"])) == {"b2": good["b2"]}
     assert writer.finished([]) == {}
+
+
+def test_of_a_cell_that_two_sweeps_recorded_the_later_record_is_marked(
+    store: Store, writer: Writer, make_record: MakeRecord
+) -> None:
+    theirs = writer.write(make_record("a", metrics={"time/cell_seconds": 500.0}), None)
+    mine = [writer.write(make_record(key), None) for key in "ab"]
+    writer.mark_duplicates(mine)
+    tags = [store.client.get_run(record.run_id).data.tags.get("dpbench.duplicate_of") for record in (theirs, *mine)]
+    assert tags == [None, theirs.run_id, None]
+    assert next(iter(writer.finished(["a"]).values())).run_id == mine[0].run_id, "counted once"
 
 
 def test_another_experiment_does_not_count(store: Store, writer: Writer, make_record: MakeRecord) -> None:
@@ -133,9 +150,17 @@ def test_a_sweep_ends_with_its_note_and_its_files(store: Store, writer: Writer, 
     assert run.data.tags["dpbench.kind"] == "sweep"
     assert run.data.tags["dpbench.sweep_key"] == "s1"
     assert run.data.tags["dpbench.command"] == "command"
+    assert json.loads((artifacts(run) / "sweep.json").read_text())["command"] == "command"
     assert run.data.tags["mlflow.note.content"] == "## One cell failed"
     assert (artifacts(run) / "report" / "page.html").read_text() == "<p>page</p>"
     assert (artifacts(run) / "plan.csv").exists()
+
+
+def test_a_command_of_any_length_is_kept_from_the_beginning(store: Store, writer: Writer) -> None:
+    command = "python -m dpbench -m epsilon=" + ",".join(map(str, range(1, 5_000)))
+    run = store.client.get_run(writer.open_sweep("s1", "a sweep", SweepRecord((), command), ""))
+    assert run.data.tags["dpbench.command"].endswith("…")
+    assert json.loads((artifacts(run) / "sweep.json").read_text())["command"] == command
 
 
 def test_a_note_too_long_for_mlflow_says_where_the_whole_of_it_is(store: Store, writer: Writer) -> None:
@@ -166,7 +191,7 @@ def test_no_run_looks_as_if_it_were_going_on_after_an_interruption(
     with pytest.raises(KeyboardInterrupt), Writer(store) as writer:
         writer.write(make_record(), writer.open_sweep("s1", "a sweep", SweepRecord((), "command"), ""))
     runs = store.client.search_runs([store.experiment_id])
-    assert [run.info.status for run in runs] == ["KILLED", "KILLED"]
+    assert [(run.info.status, run.data.tags["dpbench.kind"]) for run in runs] == [("KILLED", "sweep")], "half a cell is deleted"
     with Writer(store) as again:
         assert again.finished(["a1"]) == {}
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mlflow.exceptions import MlflowException
 
 from dpbench.base.errors import Refused
 from dpbench.tracking.store import Store, open_store
@@ -84,3 +85,25 @@ def test_nothing_is_made_when_a_store_is_only_to_be_read(database: Path, tmp_pat
     assert files(tmp_path) == []
     with pytest.raises(Refused, match="There is no experiment 'absent'"):
         open_store(f"sqlite:///{database}", "absent", create=False)
+
+
+def test_an_experiment_that_another_process_opens_at_the_same_moment_is_opened(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLflow looks for a tag, and inserts it if it is not there: of two processes one fails."""
+    from mlflow import MlflowClient
+
+    whole = MlflowClient.set_experiment_tag
+    calls: list[str] = []
+
+    def beaten(client: MlflowClient, experiment_id: str, *tag: str) -> None:
+        calls.append(experiment_id)
+        if len(calls) == 1:
+            whole(client, experiment_id, *tag)
+            raise MlflowException("UNIQUE constraint failed: experiment_tags.key, experiment_tags.experiment_id")
+        whole(client, experiment_id, *tag)
+
+    monkeypatch.setattr(MlflowClient, "set_experiment_tag", beaten)
+    with open_store(f"sqlite:///{database}", "opened by two") as store:
+        assert store.client.get_experiment(store.experiment_id).tags["dpbench.kind"] == "experiment"
+    assert len(calls) == 2

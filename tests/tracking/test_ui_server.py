@@ -91,11 +91,11 @@ def test_a_server_is_a_store_like_any_other(
 ) -> None:
     with open_store(host(said[1]), "through the server") as store, Writer(store) as writer:
         parent = writer.open_sweep("s2", "a sweep", SweepRecord((), "command"), "")
-        run_id = writer.write(make_record("b2"), parent)
+        run_id = writer.write(make_record("b2"), parent).run_id
         writer.close_sweep(parent, "FINISHED", "done")
         assert ids(writer.finished(["b2"])) == {"b2": run_id}
         names = sorted(item.path for item in store.client.list_artifacts(run_id))
-    assert names == ["config.yaml", "ledger.json", "runs.parquet"]
+    assert names == ["cell.json", "config.yaml", "ledger.json", "runs.parquet"]
     assert capsys.readouterr().out == "", "MLflow's own lines about each run would drown the sweep's"
     lines: list[str] = []
     show(host(said[1]), "through the server", 5000, lines.append)

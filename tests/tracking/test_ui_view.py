@@ -74,8 +74,7 @@ def test_a_model_with_another_first_metric_has_its_own_columns_and_charts(
     params = {"mechanism": "dpba", "model": "logistic", "dataset": "wine", "attack": "none", "epsilon": "0.8"}
     for epsilon in ("0.8", "3.2"):
         metrics = {"utility/error_rate_median": 0.2, "utility/auc_median": 0.8}
-        history = {"utility/error_rate": (0.2, 0.25)}
-        record = make_record(epsilon, params={**params, "epsilon": epsilon}, metrics=metrics, history=history)
+        record = make_record(epsilon, params={**params, "epsilon": epsilon}, metrics=metrics, primary="error_rate")
         writer.write(record, None)
     state = saved(store, save_view(store) or "")
     shown = state["selectedColumns"]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dpbench.records.budget_free import BUDGET_KEYS, copies
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.report.labels import setting
 
@@ -19,8 +20,13 @@ Selection = Mapping[str, Any]
 
 
 def select_cells(rows: Sequence[CellRecord], selection: Selection) -> list[CellRecord]:
-    """Return the finished cells that match all of the selection."""
-    return [row for row in rows if row.done and all(_matches(_parameter(row, key), value) for key, value in selection.items())]
+    """Return the finished cells that match all of the selection. A cell without a budget matches every ε and δ."""
+    return [row for row in rows if row.done and all(_has(row, key, value) for key, value in selection.items())]
+
+
+def _has(row: CellRecord, key: str, value: Any) -> bool:
+    parameter = _parameter(row, key)
+    return (parameter is None and key in BUDGET_KEYS) or matches(parameter, value)
 
 
 def _parameter(row: CellRecord, key: str) -> str | None:
@@ -35,15 +41,17 @@ def _parameter(row: CellRecord, key: str) -> str | None:
     return None if node is None or isinstance(node, Mapping) else str(node)
 
 
-def _matches(value: str | None, wanted: Any) -> bool:
+def matches(value: str | None, wanted: Any) -> bool:
+    """Return whether a parameter's text is what is wanted: a value, one of several, or a comparison such as '>= 0.8'."""
     if isinstance(wanted, (list, tuple)):
-        return any(_matches(value, choice) for choice in wanted)
+        return any(matches(value, choice) for choice in wanted)
     if value is None:
         return wanted is None
     text, number = str(wanted), _number(value)
     for sign, compare in COMPARISONS.items():
         if text.startswith(sign):
-            return number is not None and bool(compare(number, float(text.removeprefix(sign))))
+            limit = _number(text.removeprefix(sign))
+            return number is not None and limit is not None and bool(compare(number, limit))
     other = _number(text)
     return value.lower() == text.lower() if number is None or other is None else number == other
 
@@ -73,13 +81,17 @@ def curves(rows: Sequence[CellRecord], cells: Selection, along: str) -> list[Cur
 def pairs(rows: Sequence[CellRecord], first: Selection, other: Selection, along: str) -> Iterator[tuple[Curve, Curve]]:
     """Yield each of the first curves with each of the others at the same place.
 
-    Two curves are at the same place when they differ only in what ``other`` names; another mechanism has other options.
+    Two curves are at the same place when they differ only in what ``other`` names; another mechanism has other options. A cell
+    without a budget is at the place of every ε, though two of them are compared only once.
     """
     keys = (*other, *(["mechanism."] if "mechanism" in other else []), along)
-    opponents = curves(rows, other, along)
-    for curve in curves(rows, first, along):
+    made = [copy for row in rows for copy in copies(row, rows)]
+    copied = set(map(id, made))
+    opponents = curves([*rows, *made], other, along)
+    for curve in curves([*rows, *made], first, along):
         for opponent in opponents:
-            if opponent != curve and _place_key(curve[0], keys) == _place_key(opponent[0], keys):
+            both_copied = id(curve[0]) in copied and id(opponent[0]) in copied
+            if not both_copied and opponent != curve and _place_key(curve[0], keys) == _place_key(opponent[0], keys):
                 yield curve, opponent
 
 
@@ -98,7 +110,8 @@ def place_of(row: CellRecord, without: Sequence[str] = ()) -> str:
     """Return a cell's place in words: model, dataset, ε, and the swept options that are not the mechanism's."""
     text = " on ".join(row.params[key] for key in ("model", "dataset") if key not in without)
     more = [key for key in distinguishing_params([row]) if key not in UNNAMED_KEYS and not key.startswith("mechanism.")]
-    return ", ".join(filter(None, [text, *(setting(key, row.params[key]) for key in ("epsilon", *more) if key not in without)]))
+    more = ["epsilon", *more] if row.epsilon is not None else more
+    return ", ".join(filter(None, [text, *(setting(key, row.params[key]) for key in more if key not in without)]))
 
 
 def mechanism_of(row: CellRecord, without: Sequence[str] = ()) -> str:

@@ -11,6 +11,7 @@ from dpbench.base.options import option
 from dpbench.experiments.checks import intervals
 from dpbench.experiments.checks.cell_selection import Curve, mechanism_of, select_cells
 from dpbench.experiments.checks.check import Bound, Check, Finding, Group, Numbers, Pairwise, bounded, name_of, reference_metric
+from dpbench.records.budget_free import spread
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.labels import reference
 
@@ -42,6 +43,7 @@ class Between(Check):
     required: ClassVar[tuple[str, ...]] = ("over", "under")
 
     def findings(self, rows: Sequence[CellRecord]) -> Iterator[Finding]:
+        rows = spread(rows)  # once, because the two comparisons meet at the same cell
         upper = list(Below(self.cells, self.metric, self.under).findings(rows))
         for low in Above(self.cells, self.metric, self.over).findings(rows):
             parts = [low, *(high for high in upper if high.cells[0] is low.cells[0])]

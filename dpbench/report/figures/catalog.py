@@ -190,7 +190,7 @@ def box_figure(data: FigureData) -> CaptionedFigure | None:
 
 def accounted_figure(data: FigureData) -> CaptionedFigure | None:
     """Draw the error against the ε that was spent, if that is not simply the requested ε."""
-    ratios = [cell.accounted / cell.epsilon for cell in data.fits if cell.private]
+    ratios = [cell.accounted / cell.epsilon for cell in data.fits if cell.private and cell.epsilon is not None]
     if len(data.styles) < 2 or data.spec.x != "epsilon" or all(abs(ratio - 1) <= MIN_ACCOUNTED_DIFFERENCE for ratio in ratios):
         return None
     data = data.showing(x="privacy/epsilon_accounted")

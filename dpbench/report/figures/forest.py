@@ -99,9 +99,9 @@ class Forest:
 def forest_of(data: FigureData) -> Forest | None:
     """Return the private cells that have intervals at the figure's ε, the ranked ones first; None if there are none."""
     measured = [cell for cell in data.fits if cell.private and has_intervals(cell)]
-    if not measured:
+    levels = sorted({cell.epsilon for cell in measured if cell.epsilon is not None})
+    if not levels:
         return None
-    levels = sorted({cell.epsilon for cell in measured})
     epsilon = max((level for level in levels if level <= MAX_EPSILON), default=levels[0])
     # methods stand side by side; what else makes intervals differ, such as the level, makes panels
     keys = dict.fromkeys((*data.spec.panels, data.spec.x))

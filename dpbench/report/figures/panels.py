@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from dpbench.records.budget_free import spread
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.names import EXCESS
 from dpbench.records.preset import FigureSpec
@@ -85,7 +86,8 @@ class FigureData:
     @classmethod
     def general(cls, sweep: SweepRecord, page: PageFormat = WIDE) -> "FigureData":
         """Return what the figures that any sweep can have share: panels for each problem, curves for each mechanism."""
-        fits = without_attacks(sweep.done)
+        done = spread(sweep.done)
+        fits = without_attacks(done)
         usual = ("model", "dataset", "epsilon", "mechanism")
         keys = [key for key in varying(fits) if key not in usual and not key.startswith("mechanism.")]
         options = [key for key in keys if "." in key]
@@ -93,7 +95,7 @@ class FigureData:
         # along ε, or, if there is a single ε, along the first option with numbers that the sweep varied
         x = "epsilon" if "epsilon" in varying(fits) or not numeric else numeric[0]
         panels = ("model", "dataset", *(key for key in keys if key != x))
-        data = cls._of(sweep, sweep.done, fits, FigureSpec(x=x, panels=panels))
+        data = cls._of(sweep, done, fits, FigureSpec(x=x, panels=panels))
         styles = dict(list(data.styles.items())[:MAX_CURVES])
         cells = tuple(cell for cell in data.cells if data.curve_name(cell) in styles)
         return replace(data, cells=cells, styles=styles, hidden=len(data.styles) - len(styles), page=page)
@@ -102,13 +104,16 @@ class FigureData:
     def of_preset(cls, sweep: SweepRecord, spec: FigureSpec, page: PageFormat = WIDE) -> "FigureData":
         """Return what a figure shows that a preset describes."""
         attacks = any(name.startswith("attack/") for name in spec.y)
-        cells = sweep.done if attacks else without_attacks(sweep.done)
+        done = spread(sweep.done)
+        cells = done if attacks else without_attacks(done)
         data = cls._of(sweep, cells, cells, replace(spec, x="") if spec.form == "roc" else spec)
         return replace(data, page=page)
 
     @classmethod
     def _of(cls, sweep: SweepRecord, cells: Sequence[CellRecord], fits: Sequence[CellRecord], spec: FigureSpec) -> "FigureData":
         """Add all that tells cells apart to the curves, so that no curve has two values at one position."""
+        if spec.x == "epsilon" and not any(cell.epsilon for cell in fits):
+            spec = replace(spec, x="mechanism")  # none of them uses a budget
         known = {*spec.curves, *spec.panels, spec.x}
         if spec.x and not any(spec.x in cell.params for cell in fits):
             known.add("epsilon")  # along a metric, a curve goes through the values of ε
@@ -221,7 +226,7 @@ class FigureData:
         """Return a curve's points from left to right; if x is a metric, from the smallest ε to the largest."""
         points = [self._point(cell, panel) for cell in cells]
         if panel.x not in cells[0].params:
-            return sorted(points, key=lambda point: point.cell.epsilon)
+            return sorted(points, key=lambda point: point.cell.epsilon or 0.0)
         numeric = all(isinstance(point.x, float) for point in points)
         return sorted(points, key=lambda point: float(point.x or 0.0)) if numeric else points
 

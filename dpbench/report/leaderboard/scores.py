@@ -82,7 +82,7 @@ def way(lost: float | None) -> float:
 
 def score_of(cell: CellRecord) -> Score:
     """Return the score of a cell's record."""
-    facts = (cell.params["model"], cell.params["dataset"], label(cell), cell.epsilon)
+    facts = (cell.params["model"], cell.params["dataset"], label(cell), float(cell.params["epsilon"]))
     if not cell.done:
         return Score(*facts, cell.state, reason=cell.reason)
     runs = cell.detail.runs

@@ -9,6 +9,7 @@ from functools import partial
 from omegaconf import DictConfig
 
 from dpbench.base.errors import Refused
+from dpbench.base.terminal import say
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps.execution import execute
 from dpbench.sweeps.grid import Axis, GridPoint
@@ -70,9 +71,11 @@ def run_points(points: Sequence[GridPoint], *, sweep: bool, command: Sequence[st
     outcome = execute(planned, config, sweep=sweep, command=command, overrides=overrides)
     print_table(outcome.summary)
     for note in outcome.summary.sweep.notes:
-        print(f"Note: {note}")
-    print(_counts(outcome.cells))
-    print(f"Open the runs: {_ui_command(outcome.store if config['tracking']['uri'] else '', config['tracking']['experiment'])}")
+        say(f"Note: {note}")
+    say(_counts(outcome.cells))
+    say(f"Open the runs: {_ui_command(outcome.store if config['tracking']['uri'] else '', config['tracking']['experiment'])}")
+    if outcome.problem:
+        print(outcome.problem, file=sys.stderr)
     return outcome.exit_code
 
 

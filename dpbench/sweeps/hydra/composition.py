@@ -18,6 +18,7 @@ from dpbench.base.user_path import user_path
 from dpbench.sweeps.grid import Axis, GridPoint, expand
 from dpbench.sweeps.hydra.config_groups import register
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
+from dpbench.sweeps.override_text import override_text
 
 
 def grid_points(overrides: Sequence[str], folder: str | None = None, config_name: str = "config") -> list[GridPoint]:
@@ -62,10 +63,15 @@ class HydraComposer:
         params: Any = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create())
         if quick and config.preset:
             params |= OmegaConf.to_container(config.preset.get("quick") or OmegaConf.create())
-        return parse([f"{key}={'null' if value is None else value}" for key, value in params.items()])
+        return parse([f"{key}={_as_typed(value)}" for key, value in params.items()])
 
     def _load(self, overrides: Sequence[str]) -> DictConfig:
         return self._loader.load_configuration(self._config_name, list(overrides), RunMode.RUN)
+
+
+def _as_typed(value: Any) -> str:
+    """Return what a preset's YAML holds as it would be typed: a text is an override already, a list is one value."""
+    return value if isinstance(value, str) else override_text(tuple(value) if isinstance(value, list) else value)
 
 
 @contextmanager

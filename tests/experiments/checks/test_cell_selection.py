@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cell_factory import unbudgeted
 from made_cells import (
     AB,
     ALPHA,
     B,
     answer,
+    at_epsilons,
     cell,
     findings,
     level,
@@ -17,6 +19,7 @@ from made_cells import (
 )
 
 from dpbench.experiments.checks.cell_selection import select_cells
+from dpbench.records.cell_record import CellRecord
 
 
 def test_cells_are_compared_at_the_same_place_only() -> None:
@@ -77,3 +80,46 @@ def test_cells_are_picked_by_their_metrics_too() -> None:
     assert names(">= 0.05") == ["b"]
     assert names(["< 0.05", None]) == ["a", "c"], "no such metric"
     assert [row.params["mechanism"] for row in select_cells(rows, {"utility/rmse": "> 0.5"})] == ["a", "b", "c"]
+
+
+def free(mechanism: str, value: float) -> CellRecord:
+    """A cell of a mechanism that uses no budget."""
+    return unbudgeted(replace(cell(mechanism, level(value)), run_id=mechanism))
+
+
+def test_a_cell_without_a_budget_is_compared_at_every_epsilon() -> None:
+    rows = [*at_epsilons(level(0.1), level(0.2), level(0.3)), free("b", 0.5)]
+    found = findings("below", AB, rows)
+    assert [finding.place for finding in found] == [f"linear on wine, ε = {epsilon}" for epsilon in ("0.1", "1", "10")]
+    other_way = findings("above", {"cells": B, "against": {"mechanism": "a"}}, rows)
+    assert [finding.place for finding in other_way] == [finding.place for finding in found]
+    (there,) = findings("below", {"cells": {"epsilon": 1}, "against": B}, rows)
+    assert there.cells[0] is rows[1]
+
+
+def test_two_cells_without_a_budget_are_compared_once_and_their_place_has_no_epsilon() -> None:
+    rows = [*at_epsilons(level(0.1), level(0.2), mechanism="c"), free("a", 0.1), free("b", 0.5)]
+    (found,) = findings("below", AB, rows)
+    assert (found.place, found.holds) == ("linear on wine", True)
+    (alone,) = findings("skewed", {"cells": {"mechanism": "b"}}, rows)
+    assert alone.place == "linear on wine"
+
+
+def test_a_selection_of_one_epsilon_finds_a_cell_without_a_budget() -> None:
+    rows = [cell("a", level(0.1), epsilon="0.1"), free("b", 0.5)]
+    assert select_cells(rows, {"epsilon": ">= 0.8"}) == [rows[1]]
+    assert select_cells(rows, {"epsilon": 0.1}) == rows
+
+
+def test_along_epsilon_a_cell_without_a_budget_is_level_where_it_is_compared_and_no_curve_alone() -> None:
+    rows = [*at_epsilons(level(0.9), level(0.5), level(0.1)), free("b", 0.5)]
+    assert findings("stable", {"cells": B, "along": "epsilon"}, rows) == []
+    (found,) = findings("widens", {**AB, "along": "epsilon"}, rows)
+    assert [row.params["epsilon"] for row in found.cells] == ["0.1", "1", "10"] * 2
+    assert found.holds is True
+
+
+def test_what_lies_between_two_others_may_use_no_budget() -> None:
+    rows = [cell("a", level(0.1)), free("b", 0.5), cell("c", level(0.9))]
+    (found,) = findings("between", {"cells": B, "over": {"mechanism": "a"}, "under": {"mechanism": "c"}}, rows)
+    assert found.holds is True

@@ -326,7 +326,7 @@ def parts(*overrides: str) -> list[BlockResult]:
 
 def test_controls_and_attacked_rows_are_the_same_for_every_mechanism_and_epsilon() -> None:
     results = parts("mechanism=fm,no_privacy", "attack=model_inversion", "epsilon=0.5,2", *SMALL)
-    assert [part.error for part in results] == [""] * 4
+    assert [part.error for part in results] == [""] * 3, "one of no_privacy"
     controls = [name for name in results[0].runs if name.startswith("attack/control/")]
     assert {name.split("/")[2] for name in controls} == {"majority", "imputation", "without_sensitive"}
     for part in results[1:]:

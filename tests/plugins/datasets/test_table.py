@@ -432,7 +432,7 @@ def test_a_frame_is_sent_to_workers_and_named_by_its_content(monkeypatch: pytest
         remove_frames()
 
     monkeypatch.setattr(data_frames, "remove_frames", looked_at)
-    options = {**OWN, "dataset.path": singular(), "engine.workers": 1}
+    options = {**OWN, "dataset.path": singular()}
     grid: dict[str, Any] = {"dataset": "table", "mechanism": ["fm", "dpba"], "record": False}
     local = dpbench.sweep(options, engine="local", **grid)
     assert (local["state"] == "run").all()

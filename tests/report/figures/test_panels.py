@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cell_factory import unbudgeted
 from report_helpers import BLUE, EPSILONS, PUBLIC, SYNTHETIC, VERMILION, asked, drawn, figure_cell, grid, legend, marks, words
 
 from dpbench.records.cell_record import CellRecord
@@ -153,3 +154,23 @@ def test_rows_hold_one_metric_and_panels_of_a_row_have_one_scale() -> None:
     assert [one.get_ylabel() for one in axes] == [*["root mean square error (scaled target)"] * 2, *["rate"] * 3]
     assert axes[0].get_ylim() == axes[1].get_ylim()
     assert axes[0].get_ylim()[1] > 0.9, "both datasets fit"
+
+
+def test_a_cell_without_a_budget_is_level_across_the_axis() -> None:
+    """It is drawn as if it had been fitted at each ε, which is how it was drawn when it was."""
+    level = figure_cell("no_privacy", 0.05, 0.1, tags=PUBLIC)
+    whole = [*grid("fm"), *(replace(level, params={**level.params, "epsilon": str(epsilon)}) for epsilon in EPSILONS)]
+    figures = [drawn(cells) for cells in (whole, [*grid("fm"), unbudgeted(level)])]
+    colour = mechanism_style("no_privacy").colour
+    for name in ("error_vs_epsilon", "boxes"):
+        before, after = (figure[name].figure for figure in figures)
+        assert legend(before) == legend(after)
+        assert marks(before.axes[0], colour) == marks(after.axes[0], colour)
+    assert [x for x, _, _ in marks(figures[1]["error_vs_epsilon"].figure.axes[0], colour)] == list(EPSILONS)
+
+
+def test_without_any_budget_mechanisms_stand_next_to_each_other() -> None:
+    cells = [unbudgeted(figure_cell(name, error, tags=PUBLIC)) for name, error in (("no_privacy", 0.1), ("truncated", 0.2))]
+    found = drawn(cells)
+    assert "error_vs_mechanism" in found
+    assert [text.get_text() for text in found["boxes"].figure.axes[0].get_xticklabels()] == ["no_privacy", "truncated"]

@@ -8,7 +8,7 @@ import pytest
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
-from dpbench.sweeps import execution, grid
+from dpbench.sweeps import grid, recording
 from dpbench.sweeps.hydra import app, composition, overrides
 
 SMALL = ("splits.repeats=2", "splits.folds=2", "dataset=gaussian", "dataset.n=60", "dataset.d=2")
@@ -116,7 +116,7 @@ def test_an_interruption_ends_with_its_exit_code(home: Any, monkeypatch: pytest.
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(execution, "run_cells", interrupted)
+    monkeypatch.setattr(recording, "run_cells", interrupted)
     for more in ([], ["hydra.job.name=mine"]):
         answer = home.run("-m", "mechanism=fm,dpba", *SMALL, *more)
         assert (answer.code, answer.err.splitlines()[-1]) == (130, "Interrupted.")

@@ -1,0 +1,1 @@
+"""Engines: where work units run. One loop over ``concurrent.futures`` serves all of them."""

@@ -1,0 +1,25 @@
+"""End a sweep in its store: with a note, a report, its plan and all of its records."""
+
+import tempfile
+from pathlib import Path
+
+from dpbench.records.names import REPORT_FOLDER
+from dpbench.report.note import note
+from dpbench.report.report_files import write_report
+from dpbench.report.summary import SweepSummary
+from dpbench.tracking.run_writer import Ending, Writer
+from dpbench.tracking.store import Store
+from dpbench.tracking.sweep_files import write_sweep_files
+from dpbench.tracking.ui_view import links, save_view
+
+
+def finish_sweep(writer: Writer, store: Store, summary: SweepSummary) -> None:
+    """End the run of a sweep whose cells are all recorded, and update what MLflow's page of all cells shows."""
+    parent, view = summary.sweep.run_id, save_view(store)
+    with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
+        folder = Path(name)
+        figure = write_report(summary, folder / REPORT_FOLDER)
+        write_sweep_files(summary.sweep, folder)
+        ended: Ending = "FAILED" if any(cell.state == "failed" for cell in summary.cells) else "FINISHED"
+        text = f"{links(store.experiment_id, parent, view)}\n\n{note(summary, figure)}"
+        writer.close_sweep(parent, ended, text, folder, summary.metrics)
