@@ -9,7 +9,7 @@ from dpbench.records.explosion import Explosion
 from dpbench.report.explosions import explosion
 from dpbench.report.formatting import group_by
 from dpbench.report.statistics.comparable import comparable, currency_text, delta_text, is_pure, proof_text, rule_of, rule_text
-from dpbench.report.statistics.paired import Comparison, Contest, against_best, distance
+from dpbench.report.statistics.paired import Comparer, Comparison, Contest, against_best, distance
 
 COUNTING_KEYS = tuple(key for key in BUDGET_KEYS if key != "epsilon")
 """The part of the budget that makes problems of their own."""
@@ -118,13 +118,18 @@ class Board:
         return [place for level in self.levels for place in level.places]
 
     @property
+    def comparisons(self) -> list[Comparison]:
+        """The comparisons of cells with the best of their group."""
+        return [place.comparison for place in self.places if place.comparison]
+
+    @property
     def first(self) -> CellRecord:
         return self.levels[0].places[0].cell
 
     @property
     def compared(self) -> bool:
         """Whether a test compared any cell with the best of its level."""
-        return any(place.comparison for place in self.places)
+        return bool(self.comparisons)
 
     @property
     def title(self) -> str:
@@ -133,7 +138,7 @@ class Board:
         return f"{self.problem['model']} on {self.problem['dataset']}" + (f" ({', '.join(more)})" if more else "")
 
 
-def boards(cells: Sequence[CellRecord]) -> list[Board]:
+def boards(cells: Sequence[CellRecord], comparer: Comparer | None = None) -> list[Board]:
     """Return a leaderboard for each problem, in the order of the sweep.
 
     An attack fits nothing anew: of the cells that differ by their attack alone, those of the first attack count.
@@ -141,7 +146,7 @@ def boards(cells: Sequence[CellRecord]) -> list[Board]:
     done = spread([cell for cell in cells if cell.done], COUNTING_KEYS)  # a fit without a budget belongs to every problem
     keys = [key for key in distinguishing_params(done) if not key.startswith(("mechanism.", "attack"))]
     problems = group_by(done, lambda cell: tuple(item for item in cell.problem if not item[0].startswith("attack")))
-    return [_board(fits, ["model", "dataset", *keys]) for fits in map(_first_attack, problems.values())]
+    return [_board(fits, ["model", "dataset", *keys], comparer) for fits in map(_first_attack, problems.values())]
 
 
 def _first_attack(cells: Sequence[CellRecord]) -> list[CellRecord]:
@@ -149,10 +154,10 @@ def _first_attack(cells: Sequence[CellRecord]) -> list[CellRecord]:
     return next(iter(attacks.values()))
 
 
-def _board(cells: Sequence[CellRecord], names: Sequence[str]) -> Board:
+def _board(cells: Sequence[CellRecord], names: Sequence[str], comparer: Comparer | None) -> Board:
     levels = group_by(cells, lambda cell: cell.accounted)
     problem = {name: cells[0].params.get(name, "") for name in names}
-    return Board(problem, tuple(_level(accounted, levels[accounted]) for accounted in sorted(levels)))
+    return Board(problem, tuple(_level(accounted, levels[accounted], comparer) for accounted in sorted(levels)))
 
 
 def share_lost(cell: CellRecord) -> float | None:
@@ -167,14 +172,15 @@ def nothing_to_learn(cell: CellRecord) -> bool:
     return way is not None and way <= 0
 
 
-def _level(accounted: float, cells: Sequence[CellRecord]) -> Level:
+def _level(accounted: float, cells: Sequence[CellRecord], comparer: Comparer | None) -> Level:
     ordered = sorted(cells, key=lambda cell: (cell.error() is None, cell.error() or 0.0))
     groups = comparable([cell for cell in ordered if cell.ranked])
     bases = _bases(groups)
     # cells that differ by the requested ε alone share a place
     others = group_by((cell for cell in ordered if not cell.ranked), _numbers).values()
     places = tuple(Place(same[0], _epsilons(same)) for same in others)
-    return Level(accounted, tuple(map(_group, groups, bases)), places)
+    ranked = (_group(group, basis, comparer) for group, basis in zip(groups, bases, strict=True))
+    return Level(accounted, tuple(ranked), places)
 
 
 def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[tuple[str, str]]:
@@ -192,11 +198,11 @@ def _bases(groups: Sequence[Sequence[CellRecord]]) -> list[tuple[str, str]]:
     return bases
 
 
-def _group(cells: Sequence[CellRecord], basis: tuple[str, str]) -> Group:
+def _group(cells: Sequence[CellRecord], basis: tuple[str, str], comparer: Comparer | None) -> Group:
     """Return the places of cells that may be compared, which come in the order of their errors."""
     with_error = [cell for cell in cells if cell.error() is not None]
     compared = not any(map(nothing_to_learn, cells))
-    contest = against_best(with_error) if compared and len(with_error) > 1 else None
+    contest = against_best(with_error, comparer) if compared and len(with_error) > 1 else None
     order = [contest.best, *(comparison.second for comparison in contest.comparisons)] if contest else with_error
     comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
     ties = 1 + len(contest.practically_same) if contest else 1

@@ -1,6 +1,6 @@
 """What a sweep's note, printed table and page have in common, computed once: leaderboards, the answer, the price of a release."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +9,7 @@ from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import conclusion, details, short_answer
 from dpbench.report.leaderboards import Board, boards
 from dpbench.report.release_price import ReleasePrice, release_price
+from dpbench.report.statistics.paired import Comparer, Comparison
 
 MAX_SENTENCES = 8
 """With more sentences than this, terminal and note show the conclusion alone."""
@@ -19,6 +20,8 @@ class SweepSummary:
     """A sweep, and what its records say."""
 
     sweep: SweepRecord
+    comparer: Comparer | None = None
+    """Compares two cells, where an earlier sweep has done so already."""
 
     @property
     def cells(self) -> tuple[CellRecord, ...]:
@@ -30,7 +33,12 @@ class SweepSummary:
 
     @cached_property
     def boards(self) -> list[Board]:
-        return boards(self.cells)
+        return boards(self.cells, self.comparer)
+
+    @property
+    def comparisons(self) -> Iterator[Comparison]:
+        """All comparisons of cells with the best of their group."""
+        return (comparison for board in self.boards for comparison in board.comparisons)
 
     @cached_property
     def conclusion(self) -> list[str]:

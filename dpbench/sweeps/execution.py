@@ -8,6 +8,7 @@ from typing import Any
 
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
+from dpbench.report.statistics.kept_comparisons import KeptComparisons
 from dpbench.report.summary import SweepSummary
 from dpbench.sweeps.auditing import Audits, audit_file
 from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
@@ -25,6 +26,7 @@ from dpbench.tracking.leases import close_abandoned
 from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
 from dpbench.tracking.store_uri import resolved
+from dpbench.tracking.sweep_files import read_comparisons
 from dpbench.tracking.ui_view import save_view
 
 
@@ -78,8 +80,10 @@ def execute(
         record = describe_sweep(plan, config, command, overrides)
         key_of_sweep = sweep_key(plan, record.preset)
         text = f"`{record.command}`\n\n"
+        changed = bool(plan.to_run or audits.change(recorded.values()))
+        earlier = writer.repeated(key_of_sweep) if sweep and not changed else None
         parent = None
-        if sweep and (plan.to_run or audits.change(recorded.values()) or not writer.repeated(key_of_sweep)):
+        if sweep and earlier is None:
             with unhindered(store):
                 parent = writer.open_sweep(key_of_sweep, sweep_title(plan, record.preset), record, f"{text}Still running.")
         with closing(claims_on(store, parent)) as claims:
@@ -106,13 +110,14 @@ def execute(
                 writer.remove_strays(parent)
                 writer.gather(parent, key_of_sweep, recorded.values())
         cells = tuple(records_of(plan, recording.finished, recorded))
-        summary = SweepSummary(replace(record, cells=cells, run_id=parent or ""))
+        known = KeptComparisons(read_comparisons(store, earlier)) if earlier is not None else None
+        summary = SweepSummary(replace(record, cells=cells, run_id=parent or ""), known)
         problem = ""
         with unhindered(store):
             try:
                 if parent:
                     finish_sweep(writer, store, summary)
-                else:
+                elif recording.finished:
                     save_view(store)
             except OSError as error:  # such as a disk that is full
                 problem = f"The report could not be written: {error.strerror}. The same command writes it again."

@@ -1,11 +1,13 @@
-"""End a sweep in its store: with a note, a report, its plan and all of its records."""
+"""End a sweep in its store: with a note, a report, its plan, its comparisons and all of its records."""
 
+import json
 import tempfile
 from pathlib import Path
 
-from dpbench.records.names import REPORT_FOLDER
+from dpbench.records.names import COMPARISONS_FILE, REPORT_FOLDER
 from dpbench.report.note import note
 from dpbench.report.report_files import write_report
+from dpbench.report.statistics.kept_comparisons import content_of
 from dpbench.report.summary import SweepSummary
 from dpbench.tracking.run_writer import Ending, Writer
 from dpbench.tracking.store import Store
@@ -20,6 +22,7 @@ def finish_sweep(writer: Writer, store: Store, summary: SweepSummary) -> None:
         folder = Path(name)
         figure = write_report(summary, folder / REPORT_FOLDER)
         write_sweep_files(summary.sweep, folder)
+        (folder / COMPARISONS_FILE).write_text(json.dumps(content_of(summary.comparisons)), encoding="utf-8")
         ended: Ending = "FAILED" if any(cell.state == "failed" for cell in summary.cells) else "FINISHED"
         text = f"{links(store.experiment_id, parent, view)}\n\n{note(summary, figure)}"
         writer.close_sweep(parent, ended, text, folder, summary.metrics)

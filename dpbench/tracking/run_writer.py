@@ -92,13 +92,13 @@ class Writer(AbstractContextManager["Writer"]):
         self._client.log_dict(run_id, sweep.request(), names.REQUEST_FILE)
         return run_id
 
-    def repeated(self, sweep_key: str) -> bool:
-        """Return whether a sweep of the same cells was finished before. If so, it becomes the newest sweep again."""
+    def repeated(self, sweep_key: str) -> "Run | None":
+        """Return the run of a finished sweep of the same cells, which becomes the newest sweep again; None if there is none."""
         query = f"tags.`{names.KIND}` = 'sweep' and tags.`{names.SWEEP_KEY}` = '{sweep_key}' and attributes.status = 'FINISHED'"
         run = next(self._store.search(query, limit=1), None)
         if run is not None:
             self._client.set_tag(run.info.run_id, names.REPEATED, str(_now()))
-        return run is not None
+        return run
 
     def gather(self, parent: str, sweep_key: str, records: Iterable[CellRecord]) -> None:
         """Move recorded cells from interrupted sweeps of the same cells to the sweep that finishes them."""

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpbench.base.cell_texts import csv_text
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord, DetailInMemory
-from dpbench.records.names import KIND, PLAN_FILE, PRESET, RECORDS_FILE, REPEATED, REQUEST_FILE
+from dpbench.records.names import COMPARISONS_FILE, KIND, PLAN_FILE, PRESET, RECORDS_FILE, REPEATED, REQUEST_FILE
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.tracking.cell_files import StoredDetail
+from dpbench.tracking.cell_files import StoredDetail, read_json
 from dpbench.tracking.store import Store, artifact_path
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ def write_sweep_files(sweep: SweepRecord, folder: Path) -> None:
     (folder / PLAN_FILE).write_text(csv_text([keys, *([row.get(key) for key in keys] for row in plan)]), encoding="utf-8")
     pandas.DataFrame([cell.as_columns() for cell in sweep.cells]).to_parquet(folder / RECORDS_FILE, index=False)
     (folder / REQUEST_FILE).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def read_comparisons(store: Store, run: "Run") -> dict[str, Any]:
+    """Return the comparisons that a sweep kept, or nothing if it has none."""
+    path = artifact_path(store.uri, run.info.artifact_uri, COMPARISONS_FILE)
+    return read_json(path) if path else {}
 
 
 def read_sweep(store: Store, name: str | None = None) -> SweepRecord:

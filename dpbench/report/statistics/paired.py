@@ -4,7 +4,7 @@ Repeats are new splits of the same rows and new noise: a result holds for this t
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -79,6 +79,10 @@ class Comparison:
         return None if size > MAX_REPEATS else max(1, math.ceil(size) - self.repeats)
 
 
+Comparer = Callable[[CellRecord, CellRecord, float], Comparison]
+"""Compares two cells whose medians are practically the same below a threshold: :func:`compare`, or what it returned before."""
+
+
 @dataclass(frozen=True)
 class Contest:
     """The cell with the lowest median error among cells that may be compared, and the comparison of each other cell with it."""
@@ -137,7 +141,7 @@ def compare(first: CellRecord, second: CellRecord, threshold: float = 0.0) -> Co
     return replace(comparison, p=p, corrected=p)
 
 
-def against_best(cells: Sequence[CellRecord]) -> Contest | None:
+def against_best(cells: Sequence[CellRecord], comparer: Comparer | None = None) -> Contest | None:
     """Compare cells that may be compared with the best of them; return None if none is ranked and has an error.
 
     The best is picked by the errors that it is then compared by, as if every pair had been compared, so Holm's correction counts
@@ -149,7 +153,7 @@ def against_best(cells: Sequence[CellRecord]) -> Contest | None:
         return None
     best, threshold = order[0], PRACTICAL_SHARE * (distance(order[0]) or 0.0)
     with one_thread():  # the products are small: waiting for a second thread takes ten times as long
-        comparisons = [compare(best, cell, threshold) for cell in order[1:]]
+        comparisons = [(comparer or compare)(best, cell, threshold) for cell in order[1:]]
     return Contest(best, holm(comparisons, len(comparisons) * (len(comparisons) + 1) // 2))
 
 
