@@ -2,6 +2,7 @@
 
     python scripts/results.py                          all of them: most of an hour on two cores; writes docs/results
     python scripts/results.py --quick --out results    a first look in minutes
+    python scripts/results.py --jobs 2                 two presets at a time, each in one process
     python scripts/results.py --only fang2019          one paper, or one figure (zhang2012/fig6)
     python scripts/results.py --summary                only the tables of claims, from the scorecard that is there
 
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -68,6 +70,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few repeats, for a first look")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a figure or a paper; may be given again")
+    parser.add_argument("--jobs", type=int, default=1, help="the number of presets at a time; with more than one, each is serial")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder that is written")
     parser.add_argument("--uri", help="the tracking store; what it has already is not run again")
     parser.add_argument("--summary", action="store_true", help="write claims.md and the README's table from scorecard.md")
@@ -83,7 +86,7 @@ def main() -> int:
         print(refusal, file=sys.stderr)
         return 2
     with _store(arguments.uri) as uri:
-        runs = [*_run(in_order(wanted), uri, arguments.quick)]
+        runs = [*_run(in_order(wanted), uri, arguments.quick, arguments.jobs)]
         failed = [run.experiment.name for run in runs if run.failed]
         written = write(runs, uri, arguments.out.resolve(), arguments.quick)
         judged = scorecard(uri, arguments.out.resolve())
@@ -125,10 +128,10 @@ def _store(uri: str | None) -> Iterator[str]:
         yield f"sqlite:///{folder}/mlflow.db"
 
 
-def _run(wanted: Sequence[Experiment], uri: str, quick: bool) -> Iterator[PresetRun]:
-    for number, experiment in enumerate(wanted, 1):
+def _run(wanted: Sequence[Experiment], uri: str, quick: bool, jobs: int) -> Iterator[PresetRun]:
+    def run(number: int, experiment: Experiment) -> PresetRun:
         words = ["-m", "dpbench", "-m", f"experiment={experiment.name}", *(["quick=true"] if quick else [])]
-        command = [sys.executable, "-P", *words, f"tracking.uri={uri}"]
+        command = [sys.executable, "-P", *words, f"tracking.uri={uri}", *(["engine=serial"] if jobs > 1 else [])]
         start = time.perf_counter()
         result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         seconds = time.perf_counter() - start
@@ -137,7 +140,10 @@ def _run(wanted: Sequence[Experiment], uri: str, quick: bool) -> Iterator[Preset
         failed = result.returncode != 0 or "FAILED" in counts
         if failed:
             print("\n".join([*result.stdout.splitlines()[-5:], *result.stderr.splitlines()[-5:]]), file=sys.stderr, flush=True)
-        yield PresetRun(experiment, " ".join(["python", *words]), seconds, _without_hints(counts), failed)
+        return PresetRun(experiment, " ".join(["python", *words]), seconds, _without_hints(counts), failed)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(run, range(1, len(wanted) + 1), wanted)
 
 
 def _without_hints(counts: str) -> str:

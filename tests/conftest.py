@@ -60,8 +60,8 @@ LONG = (
     *("sweeps/test_running.py", "sweeps/test_folder_delivery.py"),
     *("audit/test_false_alarms.py", "audit/test_procedure.py", "report/statistics/test_medians.py"),
     *("tracking/test_postgresql.py", "tracking/test_ui_server.py", "end_to_end/test_commands.py", "end_to_end/test_docs.py"),
-    "end_to_end/test_odd_command_lines.py",
-    "end_to_end/test_outages.py",
+    *("end_to_end/test_odd_command_lines.py", "end_to_end/test_outages.py", "end_to_end/test_repeated_commands.py"),
+    *("end_to_end/test_engines_page.py", "end_to_end/test_read_only_store.py"),
     *("end_to_end/test_private_sentinel.py", "end_to_end/test_strangers_plugin.py", "scripts/test_kill_sweeps.py"),
 )
 """Folders and files that start engines, servers or programs again and again, or audit with statistics: ``long`` and ``slow``."""
