@@ -58,24 +58,54 @@ class Block:
         """The public number of rows of each part: (repeats, parts)."""
         if self.public_counts is not None:
             return np.tile(self.public_counts.astype(float), (len(self.repeats), 1))
-        labels = map(self.labels, self.repeats)
-        return read_only(np.stack([np.bincount(part[part >= 0], minlength=self.parts) for part in labels]).astype(float))
+        labels = [self.labels(repeat) for repeat in self.repeats]
+        counts = [[np.count_nonzero(of_rows == part) for part in range(self.parts)] for of_rows in labels]
+        return read_only(np.array(counts, dtype=float))
 
     @cached_property
     def grams(self) -> np.ndarray:
         """The sums of products of two columns: (repeats, parts, d + 2, d + 2), exact because values are multiples of 2^-k."""
-        grams, buffer = [], np.empty(0)
-        for repeat in self.repeats:
-            z, labels = self.rows(repeat).z, self.labels(repeat)
-            for part in range(self.parts):
-                index = np.flatnonzero(labels == part)
-                size = len(index) * z.shape[1]
-                if buffer.size < size:
-                    buffer = np.empty(int(size * 1.05))
-                chosen = buffer[:size].reshape(len(index), z.shape[1])
-                np.take(z, index, axis=0, out=chosen, mode="clip")  # five times faster into a buffer that is used again
-                grams.append(gram(chosen))
-        return read_only(np.stack(grams).reshape(len(self.repeats), self.parts, *grams[0].shape))
+        grams = [self._grams_of_table(rows, labels) for rows, labels in self._tables()]
+        return read_only(np.concatenate(grams))
+
+    def _tables(self) -> Iterator[tuple[Rows, list[np.ndarray]]]:
+        """Yield each table of the block with the labels of the repeats that split it, which follow each other."""
+        table, labels = self.rows(self.repeats[0]), [self.labels(self.repeats[0])]
+        for repeat in self.repeats[1:]:
+            rows = self.rows(repeat)
+            if rows is not table:
+                yield table, labels
+                table, labels = rows, []
+            labels.append(self.labels(repeat))
+        yield table, labels
+
+    def _grams_of_table(self, rows: Rows, labels: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the sums of products over each part of each repeat of one table: (repeats, parts, d + 2, d + 2).
+
+        The repeats take turns on a chunk of rows, which stays in the processor's cache together with the rows that are
+        gathered from it. Where all rows are sampled, the largest part of each repeat is the table's total minus the others.
+        """
+        columns = rows.z.shape[1]
+        sums = np.zeros((len(labels), self.parts, columns, columns))
+        sizes = self.counts[0]
+        largest = int(np.argmax(sizes))
+        # the total costs a pass over the table, each repeat's largest part a pass over its rows
+        by_total = len(labels) * sizes[largest] > sizes.sum() and all(of_rows.min() >= 0 for of_rows in labels)
+        gathered = [part for part in range(self.parts) if part != largest or not by_total]
+        total, buffer = np.zeros((columns, columns)), np.empty((min(CHUNK, rows.n), columns))
+        for start in range(0, rows.n, CHUNK):
+            z = rows.z[start : start + CHUNK]
+            if by_total:
+                total += gram(z)
+            for repeat, of_rows in enumerate(labels):
+                of_chunk = of_rows[start : start + CHUNK]
+                for part in gathered:
+                    index = np.flatnonzero(of_chunk == part)
+                    chosen = np.take(z, index, axis=0, out=buffer[: len(index)], mode="clip")  # other modes copy the buffer
+                    sums[repeat, part] += gram(chosen)
+        if by_total:
+            sums[:, largest] = total - sums.sum(axis=1)
+        return sums
 
     def sums(self, query: Summand) -> np.ndarray:
         """Return the sums of a query without state: (repeats, parts, size)."""

@@ -55,6 +55,36 @@ def test_every_row_of_a_k_fold_is_tested_once_a_repeat(scaled, block_of) -> None
     assert block.test.n.reshape(2, 3).sum(axis=1).tolist() == [scaled.n, scaled.n]
 
 
+@pytest.mark.parametrize("rows_at_a_time", [97, 5_003])
+@pytest.mark.parametrize("scheme", ["kfold", "holdout"])
+@pytest.mark.parametrize("sampled", [5_003, 2_000])
+@pytest.mark.parametrize("repeats", [1, 9])
+@pytest.mark.parametrize("redrawn", [False, True], ids=["one table", "a table for each repeat"])
+def test_sums_of_products_are_exact_however_rows_are_gathered(
+    rows_at_a_time, scheme, sampled, repeats, redrawn, scaled, monkeypatch
+) -> None:
+    """The largest part may be the total minus the others, and repeats take turns on chunks of rows."""
+    monkeypatch.setattr("dpbench.data.blocks.CHUNK", rows_at_a_time)
+    splits = Splits(scheme, repeats, folds=3)
+    last: list[tuple[int, Rows]] = []
+
+    def rows_of(repeat: int) -> Rows:
+        if not redrawn:
+            return scaled
+        if not last or last[0][0] != repeat:
+            last[:] = [(repeat, Rows(np.roll(scaled.z, repeat, axis=0), scaled.geometry))]
+        return last[0][1]
+
+    def labels_of(repeat: int) -> np.ndarray:
+        return splits.assign(scaled.n, sampled, 0, "t", repeat)
+
+    block = Block(rows_of, labels_of, range(repeats), splits.parts, splits.tests)
+    for repeat in range(repeats):
+        for part in range(splits.parts):
+            expected = gram(rows_of(repeat).z[labels_of(repeat) == part])
+            np.testing.assert_array_equal(block.grams[repeat, part], expected)
+
+
 def test_repeats_and_runs_do_not_depend_on_their_block(scaled, block_of) -> None:
     splits = Splits(repeats=3, folds=3)
     together = block_of(scaled, splits, 4_000).train.moments.gram.reshape(3, 3, *gram(scaled.z).shape)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 from dpbench.data.splits import UNSAMPLED, Splits
 
 SCHEMES = {
@@ -65,6 +66,15 @@ def test_a_repeat_s_assignment_depends_on_its_names_alone() -> None:
     others = [splits.assign(50, 50, 1, "t", 0), splits.assign(50, 50, 0, "u", 0), *forwards[1:]]
     assert all((forwards[0] != other).any() for other in others)
     np.testing.assert_array_equal(Splits(repeats=99).assign(50, 50, 0, "t", 2), forwards[2])
+
+
+@pytest.mark.parametrize("splits", SCHEMES.values(), ids=SCHEMES)
+def test_labels_are_the_draws_of_a_plain_shuffle_whatever_their_type(splits) -> None:
+    """Recorded results depend on these draws: a faster way to shuffle must give the same ones."""
+    sizes = splits.sizes(250)
+    labels = np.concatenate([np.repeat(np.arange(splits.parts), sizes), np.full(51, UNSAMPLED)]).astype(np.int16)
+    stream(3, "t", "splits", splits.scheme, 1).shuffle(labels)
+    np.testing.assert_array_equal(splits.assign(301, 250, 3, "t", 1), labels)
 
 
 def test_every_row_is_as_likely_in_every_part() -> None:
