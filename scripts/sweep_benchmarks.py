@@ -27,21 +27,44 @@ TABLE = ("dataset=gaussian", "dataset.n=1000", "dataset.d=5", "mechanism=fm", "a
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measured number, and how large it may be; without a limit it is only shown."""
+    """A measured number, and how large or small it may be; without a limit it is only shown."""
 
     name: str
-    value: float
+    value: float | None
+    """None where it could not be measured."""
     unit: str
     limit: float | None = None
+    """The largest allowed value."""
+    least: float | None = None
+    """The smallest allowed value."""
+    not_checked: str = ""
+    """Why it could not be measured."""
 
     @property
     def ok(self) -> bool:
-        return self.limit is None or self.value <= self.limit
+        """Whether it is within its limits, or could not be measured."""
+        if self.value is None:
+            return True
+        return (self.limit is None or self.value <= self.limit) and (self.least is None or self.value >= self.least)
 
     @property
     def line(self) -> str:
-        limit = "" if self.limit is None else f" (limit {self.limit:g}){'' if self.ok else ' TOO MUCH'}"
-        return f"{self.name}: {self.value:.3g} {self.unit}{limit}"
+        """What is printed."""
+        if self.value is None:
+            return f"{self.name}: NOT CHECKED. {self.not_checked}"
+        limits = [f"limit {self.limit:g}"] if self.limit is not None else []
+        limits += [f"at least {self.least:g}"] if self.least is not None else []
+        return " ".join(filter(None, [f"{self.name}: {self.value:.3g}", self.unit, _bracketed(limits), self._verdict]))
+
+    @property
+    def _verdict(self) -> str:
+        if self.ok:
+            return ""
+        return "TOO LITTLE" if self.least is not None and self.value is not None and self.value < self.least else "TOO MUCH"
+
+
+def _bracketed(words: list[str]) -> str:
+    return f"({', '.join(words)})" if words else ""
 
 
 def measure_sweeps() -> Iterator[Measurement]:
