@@ -1,6 +1,5 @@
 """Run a work unit on one worker. A pure function: unit in, one result per cell out."""
 
-import statistics
 import time
 from collections.abc import Callable, Hashable
 from copy import deepcopy
@@ -19,6 +18,7 @@ from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
 from dpbench.cells.failures import CAUGHT, explained, traceback_of
+from dpbench.cells.fit_timing import FitTimer
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
 from dpbench.cells.loading import rows_of
 from dpbench.cells.scoring import References, finite_weights, references_of, run_columns, utility_columns, where_finite
@@ -30,7 +30,7 @@ from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
-from dpbench.data.samples import WholeSample
+from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
 from dpbench.inference.wording import absent
 from dpbench.privacy.curator import Curator
@@ -41,10 +41,6 @@ from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.records.names import NONZERO, PENALTY
 from dpbench.registry.lookup import registry
-
-MAX_TIMED_FITS = 3
-MAX_TIMING_SECONDS = 0.005
-"""No further fit is timed after this long: one that takes longer needs no median, and every cell pays for it."""
 
 
 def run_unit(unit: Unit, timeout: float | None = None) -> list[BlockResult]:
@@ -210,20 +206,17 @@ class UnitRunner:
         return Curator(self.block.train, draws, budget, *before)
 
     def _seconds_of_one_fit(self, mechanism: Mechanism, budget: Budget) -> float:
-        """Time a fit of the first run from its rows, with no sums to reuse: the median of a few."""
-        rows = self._first_training_rows
-        times: list[float] = []
-        while len(times) < MAX_TIMED_FITS and sum(times) < MAX_TIMING_SECONDS:
-            start = time.perf_counter()
-            curator = Curator(WholeSample(rows), self.draws.for_run(0), budget)
+        """Time a fit of the first run from its rows."""
+
+        def fit(sample: Sample) -> None:
+            curator = Curator(sample, self.draws.for_run(0), budget)
             fit_closed(mechanism, self.source.model.prepare(closed(curator)), curator, budget)
-            times.append(time.perf_counter() - start)
-        return statistics.median(times)
+
+        return self._timer.seconds(fit)
 
     @cached_property
-    def _first_training_rows(self) -> Rows:
-        """The training rows of the first run, on which the fits of all cells are timed."""
-        return self.block.train.rows(0)
+    def _timer(self) -> FitTimer:
+        return FitTimer(self.block.train.rows(0))
 
     def attacked(self, cell: Cell, fitted: CellFit) -> dict[str, np.ndarray]:
         """Return the attack's metrics. Runs with non-finite weights get NaN, except in the controls, which use no weights."""
