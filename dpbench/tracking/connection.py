@@ -9,11 +9,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dpbench.base.errors import Refused
 from dpbench.tracking.artifact_folders import ARTIFACT_FOLDER, follow_store
+from dpbench.tracking.store_template import fill_new_store, template_revision
 from dpbench.tracking.store_uri import SERVERS, masked, password_of, scheme, sqlite_path
 
 if TYPE_CHECKING:
@@ -204,15 +205,12 @@ def _create_sqlite(path: Path) -> None:
 
     Two processes that let MLflow create the same file break it for good.
     """
-    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-
     if not path.parent.is_dir():
         raise Refused(f"The tracking store must lie in an existing folder. Got {str(path.parent)!r} instead.")
     with tempfile.TemporaryDirectory(prefix=_CREATION_PREFIX, dir=path.parent) as folder:
         created = Path(folder, path.name)
         created.touch()  # SQLite itself would ignore the user's umask
-        store: Any = SqlAlchemyStore  # MLflow has no type annotations for it
-        store(f"sqlite:///{created}", (path.parent / ARTIFACT_FOLDER).as_uri()).engine.dispose()
+        fill_new_store(created, (path.parent / ARTIFACT_FOLDER).as_uri())
         try:
             os.link(created, path)
         except OSError:  # the name exists, or the file system has no links
@@ -231,6 +229,8 @@ def _remove_leftovers(path: Path) -> None:
 
 def _check_schema(versions: Sequence[str], uri: str) -> None:
     """Refuse a database that the installed MLflow neither reads nor upgrades by itself."""
+    if list(versions) == [template_revision()]:
+        return
     import mlflow
     from alembic.script import ScriptDirectory
 
