@@ -1,8 +1,12 @@
 """The names that dpbench records. names.yaml declares all of them with their meaning; this module has those that code uses."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
+
+from dpbench.base.yaml_text import parse_yaml
 
 KIND = "dpbench.kind"
 KEY = "dpbench.key"
@@ -100,7 +104,13 @@ class Name:
 @cache
 def declared(section: str) -> tuple[Name, ...]:
     """Return the names of a section of names.yaml, such as ``cell_tags``."""
-    import yaml
+    entries = ({**entry} for entry in _sections()[section])
+    return tuple(Name(entry.pop("name"), **entry) for entry in entries)
 
-    sections = yaml.safe_load(files("dpbench.records").joinpath("names.yaml").read_text(encoding="utf-8"))
-    return tuple(Name(entry.pop("name"), **entry) for entry in sections[section])
+
+@cache
+def _sections() -> Mapping[str, list[dict[str, Any]]]:
+    sections: dict[str, list[dict[str, Any]]] = parse_yaml(
+        files("dpbench.records").joinpath("names.yaml").read_text(encoding="utf-8")
+    )
+    return sections

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbench.base.yaml_text import parse_yaml
 from dpbench.records.cell_record import CellDetail, CellRecord
 from dpbench.records.names import (
     CELL_FILE,
@@ -84,10 +85,7 @@ class StoredDetail:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        import yaml
-
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return self._read(CONFIG_FILE, lambda path: yaml.load(path.read_text(encoding="utf-8"), loader))
+        return self._read(CONFIG_FILE, lambda path: parse_yaml(path.read_text(encoding="utf-8")))
 
     @cached_property
     def ledger(self) -> Mapping[str, Any]:

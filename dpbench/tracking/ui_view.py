@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from dpbench.base.yaml_text import parse_yaml
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord, distinguishing_params
 from dpbench.records.names import EPSILON_ACCOUNTED, KIND, REFERENCES
@@ -92,8 +93,6 @@ def links(experiment_id: str, sweep_run_id: str, view_key: str | None) -> str:
 
 def _state(cells: Sequence["Run"]) -> dict[str, Any]:
     """Return the state of MLflow's page, with columns and charts chosen from what the cells contain."""
-    import yaml
-
     records = [CellRecord("resumed", cell.data.params, cell.data.tags, cell.data.metrics) for cell in cells]
     attacked = any(record.attacked for record in records)
     params = ("mechanism", "model", "dataset", *(["attack"] if attacked else []), *distinguishing_params(records), "epsilon")
@@ -107,7 +106,7 @@ def _state(cells: Sequence["Run"]) -> dict[str, Any]:
     charts = [chart for score in scores for chart in _charts(f"{score}_median", _varied(params, params_of.get(score, [])))]
     columns = _columns(scores, params, attacked)
     return {
-        **yaml.safe_load(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8")),
+        **parse_yaml(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8")),
         "searchFilter": ALL_CELLS,
         "orderByKey": f"metrics.`{scores[0]}_median`",
         "selectedColumns": list(columns),
