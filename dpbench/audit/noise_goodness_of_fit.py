@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+import scipy  # scipy.stats is imported when it is first used: it takes half a second, and a replay needs none of it
+from scipy import special
 
 from dpbench.accounting.costs import noise_cost
 from dpbench.audit.epsilon_lower_bound import least_privacy_loss
@@ -123,7 +124,7 @@ def _independent_parts(draws: np.ndarray) -> np.ndarray:
 
 
 DECLARED_LAWS: dict[type[Law], DeclaredLaw] = {
-    Laplace: DeclaredLaw("L1", lambda x, scale: stats.laplace.cdf(x, scale=scale)),
+    Laplace: DeclaredLaw("L1", lambda x, scale: scipy.stats.laplace.cdf(x, scale=scale)),
     Geometric: DeclaredLaw("L1", _geometric_cdf, whole=True),
     KNorm: DeclaredLaw("Linf", lambda x, scale: np.clip((1 + x / scale) / 2, 0, 1), independent=_independent_parts),
     Gaussian: DeclaredLaw("L2", lambda x, scale: special.ndtr(x / scale)),
@@ -184,7 +185,7 @@ def _p_values(uniform: np.ndarray) -> dict[str, float]:
 
 
 def _kolmogorov_smirnov(uniform: np.ndarray) -> float:
-    return float(stats.ks_1samp(uniform, stats.uniform.cdf, method="exact").pvalue)
+    return float(scipy.stats.ks_1samp(uniform, scipy.stats.uniform.cdf, method="exact").pvalue)
 
 
 def _correlation(normal: np.ndarray) -> float:
@@ -197,4 +198,4 @@ def _correlation(normal: np.ndarray) -> float:
         # a column without any spread has no correlation: that is as wrong as perfect correlation
         largest = float(np.nan_to_num(correlations, nan=1.0).max())
         t = largest * math.sqrt((runs - 2) / max(1 - largest**2, 1e-300))
-    return float(min(1.0, 2 * len(correlations) * stats.t.sf(t, runs - 2)))
+    return float(min(1.0, 2 * len(correlations) * scipy.stats.t.sf(t, runs - 2)))
