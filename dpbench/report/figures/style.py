@@ -1,11 +1,13 @@
 """How all figures look: what tells curves apart in colour and in grey, and the lines of references."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fontTools import subset
 from matplotlib import rc_context, rc_params_from_file
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
@@ -27,6 +29,8 @@ OTHER_REFERENCE_LINES: tuple[Any, ...] = (
     (0, (6, 1.5, 1, 1.5)), (0, (1, 4)), (0, (9, 3)), (0, (3, 1.5, 1, 1.5, 1, 1.5)), (0, (9, 2, 3, 2)),
 )  # fmt: skip
 """The lines of all others, each chosen by its name."""
+LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
+"""The tables of a font with which letters are shifted and replaced before they are drawn."""
 SETTINGS = rc_params_from_file(Path(__file__).with_name("report.mplstyle"), use_default_template=False)
 
 # With this one, the controls of dpbench's attacks have different lines: checked by a test.
@@ -118,5 +122,28 @@ def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) ->
     """Save a figure in these formats, the same bytes for the same figure."""
     # under Hydra's logging, every table of every font that a PDF embeds would be a line on the terminal
     logging.getLogger("fontTools").setLevel(logging.WARNING)
-    for kind in kinds:
-        figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata={"CreationDate": None} if kind == "pdf" else None)
+    with _fonts_without_layout_tables():
+        for kind in kinds:
+            figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata={"CreationDate": None} if kind == "pdf" else None)
+
+
+@contextmanager
+def _fonts_without_layout_tables() -> Iterator[None]:
+    """Load the fonts of PDFs without the tables that lay out text, which take longest to read: a PDF places each letter itself.
+
+    matplotlib, which loads the fonts that it embeds with fontTools' function, has no setting for this.
+    """
+    load_font = subset.load_font
+
+    def load_without_layout(*arguments: Any, **options: Any) -> Any:
+        font = load_font(*arguments, **options)
+        for table in LAYOUT_TABLES:
+            if table in font:
+                del font[table]
+        return font
+
+    subset.load_font = load_without_layout
+    try:
+        yield
+    finally:
+        subset.load_font = load_font
