@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.base.one_entry_cache import OneEntryCache
+from dpbench.base.phases import phase
 from dpbench.base.random_streams import stream
 from dpbench.cells.cell import Cell
 from dpbench.contracts.dataset import Dataset
@@ -84,6 +85,7 @@ class DatasetRows:
     def _table(self, drawn: int) -> ScaledTable:
         return self._last_table.get(drawn, lambda: self._scale(drawn))
 
+    @phase("load")
     def _resample(self, repeat: int) -> ScaledTable:
         table = self._table(-1)
         rows = table.rows
@@ -97,6 +99,7 @@ class DatasetRows:
         problem = self.model.prepare(closed(Curator(sample, Draws(self.seed, self.identity, [(-1, 0)]), Budget())))
         return np.asarray(problem.exact(sample).weights[0])
 
+    @phase("load")
     def _scale(self, drawn: int) -> ScaledTable:
         table = self.dataset.select(stream(self.seed, self.identity, "table", drawn))
         rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)

@@ -14,6 +14,7 @@ from dpbench.audit.fresh_noise import check_fresh_noise
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.one_thread import one_thread
+from dpbench.base.phases import phase
 from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
@@ -112,8 +113,9 @@ class UnitRunner:
         start = time.perf_counter()
         fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
         fit = fitted.fit
-        utility = utility_columns(self.metrics, fit, self.block, references)
-        intervals = self.intervals(cell, fit)
+        with phase("score"):
+            utility = utility_columns(self.metrics, fit, self.block, references)
+            intervals = self.intervals(cell, fit)
         columns = {
             **run_columns(self.block, self.source.seed),
             **references.columns,
@@ -165,9 +167,11 @@ class UnitRunner:
         return Truth(self.block.train.n, *exact, known, self.source.dataset.resample, geometry.intercept, geometry.public_count)
 
     @cached_property
+    @phase("score")
     def references(self) -> References:
         return references_of(self.metrics, self.problem, self.block)
 
+    @phase("fit")
     def fit(self, cell: Cell) -> CellFit:
         """Fit the cell's mechanism to the block."""
         mechanism: Mechanism = cell.build("mechanism")
@@ -218,6 +222,7 @@ class UnitRunner:
     def _timer(self) -> FitTimer:
         return FitTimer(self.block.train.rows(0))
 
+    @phase("attack")
     def attacked(self, cell: Cell, fitted: CellFit) -> dict[str, np.ndarray]:
         """Return the attack's metrics. Runs with non-finite weights get NaN, except in the controls, which use no weights."""
         finite, weights = finite_weights(fitted.fit)

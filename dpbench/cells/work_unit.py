@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpbench.base.phases import PhaseSeconds
 from dpbench.cells.cell import Cell, digest
 from dpbench.cells.intervals import CellIntervals
 from dpbench.privacy.ledger import Ledger
@@ -56,6 +57,8 @@ class BlockResult:
     """The time of checking its fit."""
     shared_seconds: float = 0.0
     """The time of what the cell was the first to need on this worker: loading and summing the rows, fitting the references."""
+    phases: PhaseSeconds = ()
+    """What the CPU seconds of the whole unit went to; the first result of a unit has them."""
     error: str = ""
     """Why the cell failed on this block."""
     traceback: str = ""

@@ -6,6 +6,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from dpbench.base.phases import phase
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import Partition
 from dpbench.data.moments import Moments, gram
@@ -54,6 +55,7 @@ class Block:
         return self._half_ranges[repeat]
 
     @cached_property
+    @phase("statistics")
     def counts(self) -> np.ndarray:
         """The public number of rows of each part: (repeats, parts)."""
         if self.public_counts is not None:
@@ -63,6 +65,7 @@ class Block:
         return read_only(np.array(counts, dtype=float))
 
     @cached_property
+    @phase("statistics")
     def grams(self) -> np.ndarray:
         """The sums of products of two columns: (repeats, parts, d + 2, d + 2), exact because values are multiples of 2^-k."""
         grams = [self._grams_of_table(rows, labels) for rows, labels in self._tables()]
@@ -107,6 +110,7 @@ class Block:
             sums[:, largest] = total - sums.sum(axis=1)
         return sums
 
+    @phase("statistics")
     def sums(self, query: Summand) -> np.ndarray:
         """Return the sums of a query without state: (repeats, parts, size)."""
         # the class is part of the key by its identity, so that no query can pass for one of another class
@@ -120,6 +124,7 @@ class Block:
             self._sums[key] = read_only(np.array(sums))
         return self._sums[key]
 
+    @phase("statistics")
     def bins(self, partition: Partition, repeat: int) -> np.ndarray:
         """Return the bin of every row of a repeat; the last result is cached."""
         rows = self.rows(repeat)

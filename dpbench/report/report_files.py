@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.phases import phase
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.html_page import page
@@ -20,6 +21,7 @@ _HEAD_CHARACTERS = 10_000
 """The two marks above are among a page's first characters."""
 
 
+@phase("report")
 def write_report(summary: SweepSummary, folder: Path) -> str | None:
     """Write the report, and return the name of its first figure, if it has one."""
     from dpbench.report.figures import catalog  # matplotlib takes a third of a second to import

@@ -5,6 +5,7 @@ from typing import TextIO
 
 from rich.table import Table
 
+from dpbench.base.phases import phase
 from dpbench.base.terminal import console, fits, print_grid
 from dpbench.records.cell_record import CellRecord, distinguishing_params, label
 from dpbench.records.sweep_record import SweepRecord
@@ -25,6 +26,7 @@ STAGES = ((), ("references",), ("references", "band"), ("references", "band", "u
 """What a narrow terminal leaves out, the first that fits: the report has all of it."""
 
 
+@phase("report")
 def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     """Print one table for each model, dataset and attack; then the answer, warnings, failures and pruned cells."""
     out = console(stream)

@@ -1,10 +1,12 @@
 """Run the units and audits of a plan on an engine, and hand over the record of each cell when all of it is done."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from dpbench.audit.result import AuditResult
 from dpbench.base.errors import Unfinished
+from dpbench.base.phases import clock, phase
 from dpbench.base.strangers_code import stdout_is_stderr
 from dpbench.cells.audit_unit import AuditUnit, run_audit
 from dpbench.cells.summaries import record_of
@@ -78,9 +80,10 @@ def run_item(item: Item, timeout: float | None = None) -> list[BlockResult] | Au
     """Run a work unit or an audit, on a worker. ``timeout`` are the seconds that each cell, or the audit, may take."""
     with stdout_is_stderr():
         if not isinstance(item, AuditUnit):
-            return run_unit(item, timeout)
+            (first, *others), seconds = clock.apart(lambda: run_unit(item, timeout))
+            return [replace(first, phases=seconds), *others]
         try:
-            return within(timeout, lambda: run_audit(item))
+            return clock.apart(lambda: within(timeout, lambda: phase("audit")(run_audit)(item)))[0]  # its result has its seconds
         except TimeIsOver:
             return WorkerDied(f"It took longer than the {timeout:g} seconds that engine.timeout allows.")
 
@@ -94,6 +97,7 @@ def _results(engine: Engine, items: Iterable[Item], audits: Audits, forecast: Fo
     for item, results in run(engine, partial(run_item, timeout=engine.timeout), items):
         if isinstance(item, AuditUnit):
             if isinstance(results, AuditResult):
+                clock.add([("audit", results.seconds)])
                 audits.done(item, results)
                 forecast.finished_audit(item, results)
             else:  # it may end otherwise next time, so nothing is kept for other sweeps
@@ -101,6 +105,7 @@ def _results(engine: Engine, items: Iterable[Item], audits: Audits, forecast: Fo
                 audits.done(item, AuditResult(None, 0, reason=reason), keep=False)
             yield None
         elif isinstance(results, list):
+            clock.add(results[0].phases)
             yield from results
         elif len(item.cells) > 1:
             again += item.one_cell_each

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dpbench.base.errors import Unfinished
 from dpbench.base.interruption import interrupted_while_held
+from dpbench.base.phases import phase
 from dpbench.tracking.connection import reason_of
 from dpbench.tracking.store_uri import SERVERS, masked, scheme
 
@@ -43,6 +44,7 @@ class Patience:
         self._said = False
         """Whether the user knows of an outage."""
 
+    @phase("tracking")
     def call(self, action: Callable[[], Result]) -> Result:
         """Return the result of an action that may be done twice; raise StoreLost if the store does not come back."""
         start, pause = time.monotonic(), FIRST_PAUSE_SECONDS

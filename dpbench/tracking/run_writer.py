@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpbench.base.phases import phase
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import AUDIT_TAGS
@@ -67,6 +68,7 @@ class Writer(AbstractContextManager["Writer"]):
                 else:
                     self._end(run_id, "KILLED")
 
+    @phase("tracking")
     def finished(self, keys: Collection[str]) -> dict[str, CellRecord]:
         """Return the newest successful record of each of these cells that the experiment has with all of its files."""
         records: dict[str, CellRecord] = {}
@@ -82,6 +84,7 @@ class Writer(AbstractContextManager["Writer"]):
         """Return how many finished cells with one of these sets of parameters were recorded under another digest key."""
         return sum(recorded in params for recorded in cell_index(self._store).params_under_other_keys(digest_key))
 
+    @phase("tracking")
     def open_sweep(self, sweep_key: str, name: str, sweep: SweepRecord, note: str) -> str:
         """Begin a sweep and return the id of its run, the parent of its cells."""
         tags = {names.KIND: "sweep", names.SWEEP_KEY: sweep_key, names.COMMAND: sweep.command, names.NOTE: shortened(note)}
@@ -108,6 +111,7 @@ class Writer(AbstractContextManager["Writer"]):
             if self._parents.get(record.run_id) in interrupted:
                 self._client.set_tag(record.run_id, names.PARENT, parent)
 
+    @phase("tracking")
     def write(self, record: CellRecord, parent: str | None) -> CellRecord:
         """Write one cell, and return its record as the store has it: with its run, and with its detail in files."""
         from mlflow.entities import Metric, Param
@@ -159,6 +163,7 @@ class Writer(AbstractContextManager["Writer"]):
         kept = {name: text for name, text in record.tags.items() if name not in outdated}
         return replace(record, tags={**kept, **tags})
 
+    @phase("tracking")
     def close_sweep(
         self, parent: str, status: Ending, note: str, artifacts: Path | None = None, metrics: Mapping[str, float] | None = None
     ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
+from dpbench.base.phases import phase
 from dpbench.records.names import KIND
 from dpbench.tracking.artifact_folders import ARTIFACT_FOLDER, local_folder
 from dpbench.tracking.connection import Missing, connected, database_engine, merge_write_ahead_log, readable, reading
@@ -81,6 +82,7 @@ class Store(AbstractContextManager["Store"]):
         self.close()
 
 
+@phase("tracking")
 def open_store(uri: str | None = None, experiment: str = "dpbench", *, create: bool = True) -> Store:
     """Open the store at this URI, and check that it can be reached, read and written.
 

@@ -18,6 +18,7 @@ from dpbench.sweeps.hydra.config_groups import register
 from dpbench.sweeps.hydra.flags import for_hydra, split
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 from dpbench.sweeps.plan import plan, refuse_pruned
+from dpbench.sweeps.profile import profile_text
 
 IGNORED_SECTIONS = ("sweep", "sweeper", "launcher")
 """Sections of Hydra's configuration for sweeps, which dpbench runs itself."""
@@ -41,7 +42,8 @@ def main(argv: Sequence[str]) -> int:
     if len(points) > 1 and not sweep:
         raise Refused(f"The experiment sweeps {len(points)} combinations: add -m to run them.")
 
-    run = partial(run_points, points, sweep=sweep, command=argv, overrides=overrides)
+    command = [argument for argument in argv if argument != "--profile"]
+    run = partial(run_points, points, sweep=sweep, command=command, overrides=overrides, profile="--profile" in flags)
     hydra_overrides = [axis.text for axis in axes if axis.for_hydra]
     if not hydra_overrides:
         return run()
@@ -60,7 +62,9 @@ def _check_for_hydra(axis: Axis) -> None:
         raise Refused(f"The override {axis.text!r} is about sweeps of Hydra's own. dpbench runs its sweeps itself: see engine=….")
 
 
-def run_points(points: Sequence[GridPoint], *, sweep: bool, command: Sequence[str], overrides: Sequence[str]) -> int:
+def run_points(
+    points: Sequence[GridPoint], *, sweep: bool, command: Sequence[str], overrides: Sequence[str], profile: bool = False
+) -> int:
     """Run the points of a grid, print their table, say how to open the runs, and return the exit code."""
     from dpbench.report.terminal_table import print_table
 
@@ -74,6 +78,8 @@ def run_points(points: Sequence[GridPoint], *, sweep: bool, command: Sequence[st
         say(f"Note: {note}")
     say(_counts(outcome.cells))
     say(f"Open the runs: {_ui_command(outcome.store if config['tracking']['uri'] else '', config['tracking']['experiment'])}")
+    if profile:
+        say(profile_text(), error=True)
     if outcome.problem:
         print(outcome.problem, file=sys.stderr)
     return outcome.exit_code

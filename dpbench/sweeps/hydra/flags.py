@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from dpbench.base.errors import Refused, check_known, near_names
 
-SWITCHES = ("--multirun", "--resolve", "--hydra-help", "--shell-completion")
+SWITCHES = ("--profile", "--multirun", "--resolve", "--hydra-help", "--shell-completion")
 CHOICES = {
     "--cfg": ("job", "hydra", "all"),
     "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
 }
 """The values of flags that show the configuration instead of running it."""
 VALUED_FLAGS = ("--cfg", "--config-dir", "--config-name", "--package")
+CONFIG_FLAGS = ("--config-dir", "--config-name")
 FLAGS = (*SWITCHES, *VALUED_FLAGS, "--info")
 SHORT_FLAGS = {"-" + "".join(word[0] for word in flag[2:].split("-")): flag for flag in FLAGS}
 """Each flag by the initials of its words, which is how Hydra shortens them."""
@@ -51,6 +52,8 @@ def for_hydra(flags: Mapping[str, str]) -> list[str]:
 
 def _check_together(flags: Mapping[str, str], overrides: Sequence[str]) -> None:
     """Refuse flags that need another one or exclude each other, and a shell's completion without its shell."""
+    if "--profile" in flags and (others := [flag for flag in flags if flag not in ("--profile", "--multirun", *CONFIG_FLAGS)]):
+        raise Refused(f"The flag --profile needs a run, and {others[0]} runs nothing.")
     if "--shell-completion" in flags:
         command, _, shell = overrides[0].partition("=") if len(overrides) == 1 else ("", "", "")
         if command not in COMPLETION_COMMANDS or shell not in SHELLS:
