@@ -16,6 +16,7 @@ from dpbench.privacy.queries.polynomial import Loss
 from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._information import inverse_roots
+from ._unequal_spreads import refined
 
 
 class LeastSquares(Problem):
@@ -24,10 +25,13 @@ class LeastSquares(Problem):
     loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
     steady_weights = True
     largest_curvature = 2.0
+    has_penalty: ClassVar[bool] = False
 
     def exact(self, sample: Sample) -> Fit:
         moments = sample.moments
-        return Fit.good(self.minimise(self.regularised(Quadratic(moments.xx, -2 * moments.xy))))
+        objective = self.regularised(Quadratic(moments.xx, -2 * moments.xy))
+        weights = self.minimise(objective)
+        return Fit.good(weights if self.has_penalty else refined(weights, objective, moments))
 
     def standard_errors(self, sample: Sample, weights: np.ndarray) -> np.ndarray:
         """Return the standard errors of least squares, also where the weights have a penalty."""

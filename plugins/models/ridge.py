@@ -24,6 +24,8 @@ PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "gradie
 class PenalisedSquares(LeastSquares):
     """The sum of squared errors plus n λ ‖w‖², with one λ for all runs or one per run. The intercept is not penalised."""
 
+    has_penalty = True
+
     def __init__(self, geometry: Geometry, n: np.ndarray, penalty: np.ndarray | float, penalty_on: PenaltyForm = "mean") -> None:
         super().__init__(geometry, n)
         weight = np.broadcast_to(np.asarray(penalty, dtype=float), n.shape)
