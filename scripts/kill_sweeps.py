@@ -71,14 +71,19 @@ class Folder:
 
     def start(self, engine: str) -> subprocess.Popen[str]:
         """Start the sweep."""
+        self._earlier_leases = self._unit_leases()
         return self._start("-m", *grid(self.cells), *ENGINES[engine])
 
     def start_workers(self, sweep: subprocess.Popen[str]) -> list[subprocess.Popen[str]]:
-        """Start workers as soon as the sweep has made the folder of its units."""
+        """Start workers as soon as the sweep holds the folder of its units: they end where no sweep lives."""
         end = time.monotonic() + PATIENCE_SECONDS
-        while not (self.path / UNITS / "begun").exists() and sweep.poll() is None and time.monotonic() < end:
+        while self._unit_leases() <= self._earlier_leases and sweep.poll() is None and time.monotonic() < end:
             time.sleep(0.002)
         return [self._start("work", UNITS) for _ in range(FILE_WORKERS)]
+
+    def _unit_leases(self) -> set[str]:
+        """Return the names of the leases of sweeps in the folder of units."""
+        return {path.name for path in (self.path / UNITS / "parents").glob("[!.]*")}
 
     def _start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own, as a terminal does, without settings from outside."""
