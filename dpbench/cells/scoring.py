@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpbench.contracts.fit import Fit
-from dpbench.contracts.metric import ConstantPredictions, FitComparison, Metric, Predictions, compare, evaluate
+from dpbench.contracts.metric import ConstantPredictions, FitComparison, Metric, Predictions, compare, evaluate, evaluate_together
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
 
@@ -40,9 +40,11 @@ def references_of(metrics: list[Metric], problem: Problem, block: Block) -> Refe
     fit = problem.exact(block.train)
     if not isinstance(fit, Fit):
         raise TypeError(f"{type(problem).__name__}.exact must return a dpbench.Fit. Got {type(fit).__name__} instead.")
+    candidates = [Predictions(fit.weights, block.test), ConstantPredictions(block.train, block.test)]
+    no_privacy, mean_predictor = evaluate_together(metrics, candidates)
     return References(
-        evaluate(metrics, Predictions(fit.weights, block.test)),
-        evaluate(metrics, ConstantPredictions(block.train, block.test)),
+        no_privacy,
+        mean_predictor,
         fit.weights,
         problem.standard_errors(block.train, fit.weights),
     )

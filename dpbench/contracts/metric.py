@@ -1,8 +1,8 @@
 """The contract of a metric: a number per run, computed from the predictions of a fit on its test rows."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -52,8 +52,7 @@ class Predictions:
 
     def run(self, run: int) -> RunPredictions:
         """Return one run's rows. This reads the rows, so it costs a pass over them."""
-        rows = self.test.rows(run)
-        return RunPredictions(rows.y, rows.x @ self.weights[run])
+        return predictions_of_run([self], run)[0]
 
 
 class ConstantPredictions(Predictions):
@@ -83,12 +82,22 @@ class ConstantPredictions(Predictions):
         """The share of class 1 among each run's test rows."""
         return np.asarray(self.test.moments.y / self.test.moments.n)
 
-    def run(self, run: int) -> RunPredictions:
-        y = self.test.rows(run).y
-        constant = self.mean[run]
+    def score(self, run: int) -> float:
+        """Return what is predicted for every row of a run."""
         if self.test.geometry.target == "binary":
-            constant = np.log(self.probability[run]) - np.log1p(-self.probability[run])
-        return RunPredictions(y, np.full(len(y), constant))
+            return float(np.log(self.probability[run]) - np.log1p(-self.probability[run]))
+        return float(self.mean[run])
+
+
+def predictions_of_run(candidates: Sequence[Predictions], run: int) -> list[RunPredictions]:
+    """Return what several weight vectors predict for the same test rows of a run, in one pass over these rows."""
+    vectors = [candidate.weights[run] for candidate in candidates if not isinstance(candidate, ConstantPredictions)]
+    y, scores = candidates[0].test.scores(run, vectors)
+    remaining = iter(scores)
+    return [
+        RunPredictions(y, np.full(len(y), one.score(run)) if isinstance(one, ConstantPredictions) else next(remaining))
+        for one in candidates
+    ]
 
 
 @dataclass(frozen=True)
@@ -181,26 +190,43 @@ class Metric:
 
 
 def evaluate(metrics: list[Metric], predictions: Predictions) -> dict[str, np.ndarray]:
-    """Return every metric of the predictions, by name: (runs,), or (runs, points) for a curve.
+    """Return every metric of the predictions, by name: (runs,), or (runs, points) for a curve."""
+    (values,) = evaluate_together(metrics, [predictions])
+    return values
 
-    The rows of one run are in memory at a time, whatever the number of metrics that need them.
+
+def evaluate_together(metrics: list[Metric], candidates: Sequence[Predictions]) -> list[dict[str, np.ndarray]]:
+    """Return the metrics of several predictions for the same test rows.
+
+    The rows of one run are in memory at a time, whatever the number of metrics that need them, and they are read once for all
+    candidates.
     """
+    values = [_from_sums(metrics, predictions) for predictions in candidates]
+    by_rows = [
+        {metric.name: (metric, list[Any]()) for metric in metrics if metric.compute_run is not None and metric.name not in known}
+        for known in values
+    ]
+    reading = [at for at, needing in enumerate(by_rows) if needing]
+    for run in range(candidates[0].test.runs if reading else 0):
+        for at, rows in zip(reading, predictions_of_run([candidates[at] for at in reading], run), strict=True):
+            for metric, numbers in by_rows[at].values():
+                assert metric.compute_run is not None
+                numbers.append(_tried(metric, metric.compute_run, rows, float("nan")))
+    for known, needing in zip(values, by_rows, strict=True):
+        known |= {name: np.array(numbers) for name, (_, numbers) in needing.items()}
+    return [_checked(known, candidates[0].test.runs) for known in values]
+
+
+def _from_sums(metrics: list[Metric], predictions: Predictions) -> dict[str, np.ndarray]:
+    """Return the metrics that need no pass over the rows."""
     values: dict[str, np.ndarray] = {}
     missing = np.full(predictions.test.runs, np.nan)
-    by_rows: dict[str, tuple[Callable[[RunPredictions], float | np.ndarray], list[float | np.ndarray]]] = {}
     for metric in metrics:
         if isinstance(predictions, ConstantPredictions) and metric.compute_constant is not None:
             values[metric.name] = np.asarray(_tried(metric, metric.compute_constant, predictions, missing))
         elif metric.compute is not None:
             values[metric.name] = np.asarray(_tried(metric, metric.compute, predictions, missing))
-        elif metric.compute_run is not None:
-            by_rows[metric.name] = (partial(_tried, metric, metric.compute_run, missing=float("nan")), [])
-    for run in range(predictions.test.runs if by_rows else 0):
-        rows = predictions.run(run)
-        for compute, numbers in by_rows.values():
-            numbers.append(compute(rows))
-    values |= {name: np.array(numbers) for name, (_, numbers) in by_rows.items()}
-    return _checked(values, predictions.test.runs)
+    return values
 
 
 def compare(metrics: list[Metric], comparison: FitComparison) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
 """Samples: the rows of every run of a block, seen through sums."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -49,6 +49,20 @@ class Sample(ABC):
     def chunks(self, run: int) -> Iterator[Rows]:
         """Yield the rows of one run in order, a constant number at a time: for passes that need no copy of all of them."""
         return self.rows(run).chunks()
+
+    def scores(self, run: int, vectors: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the targets of one run's rows, and x'v of each row for each vector, in one pass over the rows."""
+        targets, products = list[np.ndarray](), [list[np.ndarray]() for _ in vectors]
+        for chunk in self.chunks(run):
+            x = chunk.x
+            if chunk.n == 1 and targets:
+                # A single row would be a dot product, whose last bit may differ from that of the product with a matrix. So
+                # the row is last of 17, as it was last of all rows: libraries multiply rows by fours, eights or sixteens.
+                x = np.repeat(x, 17, axis=0)
+            targets.append(chunk.y)
+            for vector, parts in zip(vectors, products, strict=True):
+                parts.append((x @ vector)[-chunk.n :])
+        return np.concatenate(targets), [np.concatenate(parts) for parts in products]
 
     @property
     def half_range(self) -> np.ndarray:

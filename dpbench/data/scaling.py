@@ -73,7 +73,11 @@ class Rows:
 
     def take(self, index: np.ndarray | slice, persons: int | None = None) -> "Rows":
         """Return these rows only. To take all rows of some persons, say how many persons they are."""
-        return Rows(self.z[index], self.geometry, persons=persons)
+        if isinstance(index, slice):
+            return Rows(self.z[index], self.geometry, persons=persons)
+        # np.take copies whole rows, several times faster than indexing with an array
+        positions = np.flatnonzero(index) if index.dtype == bool else index
+        return Rows(np.take(self.z, positions, axis=0), self.geometry, persons=persons)
 
     def chunks(self) -> Iterator["Rows"]:
         """Yield the rows in order, :data:`CHUNK` at a time."""

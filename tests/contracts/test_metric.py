@@ -10,12 +10,14 @@ import pytest
 
 import dpbench
 from dpbench.base.errors import Refused
-from dpbench.contracts.metric import Metric
+from dpbench.cells.unit_runner import UnitRunner
+from dpbench.contracts.metric import ConstantPredictions, Metric, Predictions, evaluate, evaluate_together
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 
 SMALL = {"splits.repeats": 2, "dataset.n": 60, "dataset.d": 2}
+GRID = ("dataset.n=60", "dataset.d=2", "splits.repeats=2")
 LARGEST = """
     import numpy as np
 
@@ -85,6 +87,31 @@ def test_a_stranger_s_metric_may_compare_a_fit_with_its_references(drop_in) -> N
     frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False).set_index("mechanism")
     assert frame["utility/ratio_median"]["no_privacy"] == 1 < frame["utility/ratio_median"]["fm"]
     assert not [name for name in frame if "/ratio" in name and not name.startswith("utility/ratio_")]
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_fits_that_are_scored_together_have_their_own_metrics_to_the_bit(model) -> None:
+    """The rows of each run are read once for all of them; a constant prediction among them needs no rows for some metrics."""
+    (unit,) = plan(grid_points(["dataset=gaussian", "mechanism=no_privacy", f"model={model}", "clipped=true", *GRID])).units()
+    runner = UnitRunner(unit)
+    block, weights = runner.block, runner.references.weights
+    passes = []
+    read = type(block.test).scores
+    candidates = [
+        Predictions(weights, block.test),
+        ConstantPredictions(block.train, block.test),
+        Predictions(weights / 3, block.test),
+        Predictions(-5 * weights, block.test),
+    ]
+    alone = [evaluate(runner.metrics, predictions) for predictions in candidates]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(block.test), "scores", lambda self, run, vectors: passes.append(run) or read(self, run, vectors))
+        together = evaluate_together(runner.metrics, candidates)
+    assert passes == list(range(block.test.runs))
+    assert [list(values) for values in together] == [list(values) for values in alone]
+    for values, expected in zip(together, alone, strict=True):
+        for name, numbers in expected.items():
+            np.testing.assert_array_equal(values[name], numbers, name)
 
 
 def test_its_code_is_part_of_a_cell_s_key(drop_in) -> None:

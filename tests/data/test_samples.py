@@ -104,3 +104,22 @@ def test_each_run_has_the_half_range_of_its_own_repeat_s_table(scaled) -> None:
     assert block.test.half_range.tolist() == [half, half, 7, 7]
     assert block.test.for_run(2).half_range.tolist() == [7]
     assert block.test.without(["x1"]).half_range.tolist() == [half, half, 7, 7]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 512, 513, 1_029, 5_003])
+def test_scores_are_those_of_all_rows_at_once_to_the_bit(rows, scaled, monkeypatch) -> None:
+    """Even where a single row remains after whole chunks: NumPy takes its product with a vector for a dot product."""
+    monkeypatch.setattr("dpbench.data.scaling.CHUNK", 512)
+    part = scaled.take(slice(0, rows))
+    vectors = np.random.default_rng(0).normal(size=(6, scaled.geometry.dimension))
+    targets, scores = WholeSample(part).scores(0, list(vectors))
+    np.testing.assert_array_equal(targets, part.y)
+    for vector, got in zip(vectors, scores, strict=True):
+        np.testing.assert_array_equal(got, part.x @ vector)
+
+
+def test_rows_are_taken_by_position_or_by_a_mask(scaled) -> None:
+    positions = np.array([5, 2, 2, -1])
+    mask = np.arange(scaled.n) % 3 == 0
+    for index in (positions, mask, slice(3, 9), np.array([], dtype=int)):
+        np.testing.assert_array_equal(scaled.take(index).z, scaled.z[index])
