@@ -15,7 +15,7 @@ from dpbench.contracts.model import Model
 from dpbench.data.blocks import Block
 from dpbench.data.persons import Persons
 from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import Rows, scale
+from dpbench.data.scaling import Rows, scale, spreads_in_steps
 from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
@@ -41,6 +41,11 @@ class ScaledTable:
     persons: Persons | None = None
     dropped: int = 0
     beyond_limit: int = 0
+
+    @cached_property
+    def spreads(self) -> np.ndarray:
+        """The standard deviation of each feature column, in steps of the grid."""
+        return spreads_in_steps(self.rows)
 
 
 class DatasetRows:

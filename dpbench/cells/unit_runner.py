@@ -1,7 +1,7 @@
 """Run a work unit on one worker. A pure function: unit in, one result per cell out."""
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -43,6 +43,9 @@ from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.records.names import NONZERO, PENALTY
 from dpbench.registry.lookup import registry
 
+MIN_SPREAD_STEPS = 100
+"""A feature with a smaller standard deviation, in steps of the grid, loses digits when it is truncated: the record says so."""
+
 
 def run_unit(unit: Unit, timeout: float | None = None) -> list[BlockResult]:
     """Return the result of every cell of the unit; a cell that fails says why and leaves the others alone.
@@ -82,7 +85,8 @@ class UnitRunner:
         self.source = rows_of(unit.cells[0])
         first = self.source.scaled(unit.repeats[0])  # before the block passes over the tables of the later repeats
         self.target_clipped = first.rows.target_clipped
-        self.features_clipped = _numeric_shares(first.rows)
+        self.features_clipped = _of_numeric_features(first.rows.features_clipped, first.rows)
+        self.least_spread = min(_of_numeric_features(first.spreads, first.rows).values(), default=MIN_SPREAD_STEPS)
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
@@ -130,6 +134,8 @@ class UnitRunner:
         curves = {name: values for name, values in columns.items() if values.ndim > 1}
         clipped = self.features_clipped
         notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
+        if self.least_spread < MIN_SPREAD_STEPS:
+            notes["least_spread"] = self.least_spread
         names, ledger = self.block.geometry.names, fitted.ledger
         health = {**fit.health, **intervals.health}
         numbers = BlockResult(cell.key, self.repeats, runs, curves, health, notes, names, ledger, intervals, clipped)
@@ -259,11 +265,11 @@ class UnitRunner:
         return self._remembered[entry]
 
 
-def _numeric_shares(rows: Rows) -> dict[str, float]:
-    """Return the share of clipped values of each numeric feature; one-hot columns are never clipped."""
+def _of_numeric_features(values: Iterable[float], rows: Rows) -> dict[str, float]:
+    """Return the value of each numeric feature; one-hot columns are neither clipped nor truncated."""
     one_hot = {index for group in rows.geometry.groups for index in group}
-    shares = zip(rows.geometry.columns, rows.features_clipped, strict=True)
-    return {name: share for index, (name, share) in enumerate(shares) if index not in one_hot}
+    pairs = zip(rows.geometry.columns, values, strict=True)
+    return {name: float(value) for index, (name, value) in enumerate(pairs) if index not in one_hot}
 
 
 def _failed(error: BaseException, cell: Cell, repeats: tuple[int, ...], timeout: float | None) -> BlockResult:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpbench.base.errors import Refused
+from dpbench.base.memory import GIGABYTE
 from dpbench.base.terminal import console, print_grid
 from dpbench.report.formatting import listed, plural
-from dpbench.sweeps.feasibility import spell_seconds
+from dpbench.sweeps.feasibility import spell_seconds, sums_bytes, table_bytes
 
 if TYPE_CHECKING:
     from dpbench.cells.audit_unit import AuditUnit
@@ -61,11 +62,33 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
         out.print(f"Pruned: {reason}")
     for note in planned.notes:
         out.print(f"Note: {note}")
+    for sentence in _tables(planned):
+        out.print(sentence)
     counts = Counter(cell.state for cell in planned.cells)
     cells = f"{counts['run']} cell{'s' * (counts['run'] != 1)}"
     out.print(f"{cells} to run, {counts['resumed']} already recorded, {counts['pruned']} pruned.")
     for sentence in _forecast(planned, Audits(planned, recorded, file).units, points[0].config["engine"]):
         out.print(sentence)
+
+
+def _tables(plan: "SweepPlan") -> Iterator[str]:
+    """Yield the size of each table that is fitted, the grid of its values, and the memory that it takes."""
+    seen = {planned.cell.shared: planned for planned in plan.cells if planned.cell.shared in plan.tables}
+    sentences = []
+    for shared, planned in seen.items():
+        table, features, name = plan.tables[shared], plan.tables[shared].geometry.features, planned.params["dataset"]
+        repeats = plan.block_size(planned.cell)
+        size = table_bytes(table.rows, features), sums_bytes(features, planned.cell.splits, repeats)
+        sentences.append(
+            f"{name}: {table.rows:,} rows of {plural(features, 'column')}, values are multiples of 2^-{table.grid_bits}. A "
+            f"process takes about {_gigabytes(size[0])} to load it, and {_gigabytes(size[1])} for the sums of "
+            f"{plural(repeats, 'repeat')}."
+        )
+    yield from dict.fromkeys(sentences)
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / GIGABYTE:.2g} GB" if size >= GIGABYTE // 10 else f"{size / 10**6:,.1f} MB"
 
 
 def _forecast(plan: "SweepPlan", audits: Sequence["AuditUnit"], engine_section: Mapping[str, Any]) -> Iterator[str]:

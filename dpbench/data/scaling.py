@@ -122,6 +122,17 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     return Rows(z, geometry, target_clipped, _features_clipped(table, scaling), persons, coefficients)
 
 
+def spreads_in_steps(rows: Rows) -> np.ndarray:
+    """Return the standard deviation of each feature column in steps of the rows' grid: private, as the rows are."""
+    sums, squares = np.zeros((2, rows.z.shape[1] - 2))
+    for chunk in rows.chunks():
+        features = chunk.z[:, 1:-1]
+        sums += features.sum(axis=0)
+        squares += np.einsum("ij,ij->j", features, features)
+    variances = squares / rows.n - np.square(sums / rows.n)
+    return np.asarray(np.sqrt(np.maximum(variances, 0)) * 2.0 ** fraction_bits(rows.public_n))
+
+
 def fraction_bits(rows: int) -> int:
     """Return k: the most binary digits after the point with which sums over this many rows are exact."""
     return min(MAX_FRACTION_BITS, (53 - math.ceil(math.log2(max(rows, 2)))) // 2)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.leaks import UNPROVEN_NOISE
-from dpbench.records.names import FEATURES_CLIPPED, TARGET_CLIPPED
+from dpbench.records.names import FEATURES_CLIPPED, LEAST_SPREAD, TARGET_CLIPPED
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed, plural
 
@@ -23,6 +23,10 @@ EXACT_NEXT_TO_SECURE = (
 SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `python -m dpbench release` draws secure noise."
 NO_WEIGHTS = "gave no finite weights and are left out"
 CLIPPED = "lie outside the declared bounds and are clipped to them; errors are measured against the clipped targets"
+NARROW = (
+    "of the grid on which sums are exact: few of its digits are left. Declare narrower bounds, if they can be known without "
+    "the rows, or leave it out."
+)
 MIN_CLIPPED_SHARE = 0.01
 """Tables with a larger share of clipped targets, or of clipped values of a feature, get a warning."""
 MAX_CLIPPED_FEATURES = 3
@@ -67,12 +71,20 @@ def health_sentences(cells: Sequence[CellRecord]) -> list[str]:
     missing = _largest(cells, "mechanism", "health/not_finite", 0.0)
     clipped = _largest(cells, "dataset", TARGET_CLIPPED, MIN_CLIPPED_SHARE)
     features = _largest(cells, "dataset", FEATURES_CLIPPED, MIN_CLIPPED_SHARE)
+    narrow = {cell.params["dataset"]: cell.metrics[LEAST_SPREAD] for cell in cells if cell.done and LEAST_SPREAD in cell.metrics}
     return [
         *(f"{mechanism}: up to {share:.0%} of the runs of a cell {NO_WEIGHTS}." for mechanism, share in missing.items()),
         *(f"{dataset}: {share:.0%} of the targets {CLIPPED}." for dataset, share in clipped.items()),
         *(f"{dataset}: {_features_text(cells, dataset, share)}" for dataset, share in features.items()),
+        *(f"{dataset}: {_steps(steps)} {NARROW}" for dataset, steps in narrow.items()),
         *dict.fromkeys(f"{cell.params['dataset']}: {cell.remarks}" for cell in cells if cell.done and cell.remarks),
     ]
+
+
+def _steps(spread: float) -> str:
+    if spread < 1:
+        return "the standard deviation of a feature is less than one step"
+    return f"the standard deviation of a feature is {spread:.2g} steps"
 
 
 def _features_text(cells: Sequence[CellRecord], dataset: str, share: float) -> str:

@@ -1,8 +1,6 @@
 """Refuse cells that this machine cannot hold, before anything is loaded, with the memory and the time that they would take."""
 
-import os
-
-from dpbench.base.errors import Refused
+from dpbench.base.memory import refuse_beyond_memory
 from dpbench.contracts.dataset import Dataset
 from dpbench.data.splits import Splits
 
@@ -10,35 +8,38 @@ BYTES_PER_RUN = 2_000
 """About 150 metrics of each run of a cell, and what summarizing them takes."""
 TABLE_COPIES = 3
 """The drawn table, the scaled one, and temporary arrays in between."""
+SUM_COPIES = 8
+"""The sums of parts, of training and of test rows, the matrices of fits, their spectra, and temporary arrays."""
 SECONDS_PER_RUN = 3e-5
 SECONDS_PER_VALUE_AND_REPEAT = 1e-8
 """To draw, scale, split and sum one value of a table; rough, because it only has to tell minutes from months."""
-GIGABYTE = 10**9
 
 
 def check_memory(dataset: Dataset, splits: Splits, limit: int | None = None) -> None:
     """Refuse a table or a number of runs that needs more memory than the machine (or ``limit``, in bytes) has."""
-    limit = machine_memory() if limit is None else limit
     rows, features = dataset.shape() or (0, 0)
-    values = rows * (features + 1)
-    for key, size, seconds in (
-        (f"A table of {rows:,} rows and {features:,} features", 8 * TABLE_COPIES * values, values * SECONDS_PER_VALUE_AND_REPEAT),
-        (f"A cell of {splits.runs:,} runs (splits.repeats={splits.repeats})", BYTES_PER_RUN * splits.runs, 0.0),
-    ):
-        if size > limit:
-            time = spell_seconds(seconds * splits.repeats + SECONDS_PER_RUN * splits.runs)
-            raise Refused(
-                f"{key} would take {size / GIGABYTE:,.0f} GB of memory and {time} or more. "
-                f"This machine has {limit / GIGABYTE:,.0f} GB."
-            )
+    size, seconds = table_bytes(rows, features), rows * (features + 1) * SECONDS_PER_VALUE_AND_REPEAT
+    time = spell_seconds(seconds * splits.repeats + SECONDS_PER_RUN * splits.runs)
+    refuse_beyond_memory(f"A table of {rows:,} rows and {features:,} features", size, time, limit)
+    check_sums(features, splits, limit)
+    what = f"A cell of {splits.runs:,} runs (splits.repeats={splits.repeats})"
+    refuse_beyond_memory(what, BYTES_PER_RUN * splits.runs, spell_seconds(SECONDS_PER_RUN * splits.runs), limit)
 
 
-def machine_memory() -> int:
-    """Return the memory of this machine in bytes, or as much as a machine can have where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 2**62
+def check_sums(features: int, splits: Splits, limit: int | None = None) -> None:
+    """Refuse columns, levels counted one by one, whose products of two cannot be summed in the memory of the machine."""
+    what = f"The sums of products of {features:,} columns, for the {splits.parts} parts of one repeat,"
+    refuse_beyond_memory(what, sums_bytes(features, splits), limit=limit)
+
+
+def table_bytes(rows: int, features: int) -> int:
+    """Return about how much memory loading a table takes."""
+    return 8 * TABLE_COPIES * rows * (features + 1)
+
+
+def sums_bytes(features: int, splits: Splits, repeats: int = 1) -> int:
+    """Return about how much memory the sums of a block of repeats and the fits to them take."""
+    return 8 * SUM_COPIES * repeats * splits.parts * (features + 2) ** 2
 
 
 def spell_seconds(seconds: float) -> str:

@@ -16,11 +16,12 @@ from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.dataset import RESAMPLED
 from dpbench.data.geometry import Geometry
+from dpbench.data.scaling import fraction_bits
 from dpbench.files.digest_key import key_id
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.cost_priors import TableSize
-from dpbench.sweeps.feasibility import check_memory
+from dpbench.sweeps.feasibility import check_memory, check_sums, sums_bytes
 from dpbench.sweeps.grid import GridPoint
 from dpbench.sweeps.grid_notes import budget_notes
 from dpbench.sweeps.resolution import PartMemo, ResolvedPoint, resolve
@@ -29,6 +30,8 @@ State = Literal["run", "resumed", "pruned"]
 
 BLOCK_ROWS = 4_000_000
 """Rows that one block of repeats passes over: a small table is one block, a large one several that run at the same time."""
+BLOCK_BYTES = 500_000_000
+"""The memory of the sums of products of one block of repeats: a wide table has several blocks, too."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ class TableFacts:
     """The training rows of a run."""
     dropped: int
     beyond_limit: int
+
+    @property
+    def grid_bits(self) -> int:
+        """Values are truncated to multiples of 2 to the power of minus this."""
+        return fraction_bits(self.rows)
 
     @property
     def size(self) -> TableSize:
@@ -91,18 +99,24 @@ class SweepPlan:
         )
         return replace(self, cells=tuple(cells))
 
+    def block_size(self, cell: Cell) -> int:
+        """Return how many repeats of a cell make a block: as many as its rows and sums allow, and all blocks nearly equal."""
+        table, repeats = self.tables[cell.shared], cell.splits.repeats
+        by_memory = BLOCK_BYTES // sums_bytes(table.geometry.features, cell.splits)
+        blocks = -(-repeats // max(1, min(BLOCK_ROWS // table.rows, by_memory)))
+        return -(-repeats // blocks)  # of equal size, so that no worker waits long for the last one
+
     def units(self) -> list[Unit]:
         """Return the cells that run, grouped by what they share, in blocks of repeats that depend on the table alone."""
         groups: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
         for planned in self.to_run:
             groups[planned.cell.shared][planned.cell.fit].append(planned.cell)
         units = []
-        for shared, by_fit in groups.items():
+        for by_fit in groups.values():
             # cells that differ only by the attack are next to each other: the runner caches the last fit
             cells = tuple(cell for same_fit in by_fit.values() for cell in same_fit)
             repeats = cells[0].splits.repeats
-            blocks = -(-repeats // max(1, BLOCK_ROWS // self.tables[shared].rows))
-            block_size = -(-repeats // blocks)  # of equal size, so that no worker waits long for the last one
+            block_size = self.block_size(cells[0])
             for start in range(0, repeats, block_size):
                 units.append(Unit(cells, tuple(range(start, min(start + block_size, repeats)))))
         return units
@@ -130,7 +144,8 @@ def plan_cells(points: Iterable[ResolvedPoint]) -> SweepPlan:
         check_memory(resolved.components["dataset"], resolved.cell.splits)
         if shared not in tables:
             try:
-                tables[shared] = _table_facts(resolved.cell)
+                tables[shared] = facts = _table_facts(resolved.cell)
+                check_sums(facts.geometry.features, resolved.cell.splits)
             except Inapplicable as reason:
                 tables[shared] = reason
         planned = _planned(resolved, tables[shared])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.memory import refuse_beyond_memory
 from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
@@ -116,6 +117,9 @@ class UserTable(Dataset):
         features = [name for name in columns if name != target]
         design = [column for name in features for column in columns[name].columns(name)]
         column, threshold = _target_column(target, columns[target])
+        count = len(rows[target])
+        what = f"{file.label}, with {count:,} rows and {len(design):,} columns (one for each level),"
+        refuse_beyond_memory(what, 8 * count * len(design))
         expanded = [np.empty((len(rows[target]), 0)), *(_expanded(columns[name], rows[name]) for name in features)]
         return Table(
             tuple(design),

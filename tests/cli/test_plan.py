@@ -40,6 +40,18 @@ def test_a_plan_says_how_long_its_work_takes_and_what_of_it_is_a_guess(capsys: p
     assert "Never measured" not in capsys.readouterr().out
 
 
+def test_a_plan_says_the_grid_and_the_memory_of_each_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "mechanism=fm", "dataset=gaussian", "dataset.n=3000000", "dataset.d=2", "splits.repeats=2"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "gaussian: 3,000,000 rows of 2 columns, values are multiples of 2^-15." in out
+    assert "A process takes about 0.22 GB to load it, and 0.0 MB for the sums of 1 repeat." in out
+
+
+def test_columns_without_end_are_refused_before_they_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "mechanism=fm", "dataset=gaussian", "dataset.n=1000", "dataset.d=100000"]) == 2
+    assert "products of 100,000 columns, for the 5 parts of one repeat, would take 3,200 GB" in capsys.readouterr().err
+
+
 def test_workers_are_predicted_to_take_less_time_than_one_core(capsys: pytest.CaptureFixture[str]) -> None:
     """Not half of it: the table is loaded by each, and a unit cannot be split."""
     grid = ("mechanism=dpme", "epsilon=1,2,3,4", "dataset=census", "dataset.attributes=14")

@@ -260,3 +260,23 @@ def test_coefficients_are_unknown_where_the_scaled_model_is_another_one() -> Non
     log = replace(table.columns[0], low=1, transform=Transform("log"))
     assert scale(replace(table, columns=(log, *table.columns[1:])), "box", True, "real").coefficients is None
     assert scale(table, "box", True, "real").take(slice(0, 9)).coefficients is None
+
+
+@pytest.mark.parametrize(("rows", "bits"), [(2, 16), (2**21, 16), (2**21 + 1, 15), (2**31, 11)])
+def test_a_table_s_grid_is_as_fine_as_exact_sums_allow(rows: int, bits: int) -> None:
+    assert fraction_bits(rows) == bits
+
+
+@pytest.mark.parametrize("scaling", ["box", "ball"])
+def test_spreads_are_standard_deviations_in_steps_of_the_grid(scaling, monkeypatch) -> None:
+    monkeypatch.setattr(scaling_module, "CHUNK", 128)
+    scaled = scale(wild(), scaling, True, "real")
+    wanted = scaled.z[:, 1:-1].std(axis=0) * 2.0 ** fraction_bits(400)
+    np.testing.assert_allclose(scaling_module.spreads_in_steps(scaled), wanted, rtol=1e-9)
+
+
+def test_a_constant_column_has_no_spread(table) -> None:
+    features = np.column_stack([np.full(50, 0.3), np.linspace(-1, 1, 50)])
+    spreads = scaling_module.spreads_in_steps(scale(table(features, features[:, 1]), "box", True, "real"))
+    assert spreads[0] == pytest.approx(0, abs=1e-2)
+    assert spreads[1] > 10_000

@@ -92,3 +92,13 @@ def test_features_with_many_clipped_values_are_named_with_the_largest_first() ->
 @pytest.mark.parametrize(("share", "warns"), [(0.0, False), (0.001, True)])
 def test_any_run_without_weights_warns(share: float, warns: bool) -> None:
     assert bool(health_sentences([make_cell(metrics={"health/not_finite": share})])) == warns
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [(33.4, "the standard deviation of a feature is 33 steps of the grid"), (0.2, "is less than one step")],
+)
+def test_a_feature_that_hardly_varies_within_its_bounds_is_said(steps: float, words: str) -> None:
+    (sentence,) = health_sentences([make_cell(metrics={"health/least_spread": steps})])
+    assert sentence.startswith("wine: ")
+    assert words in sentence

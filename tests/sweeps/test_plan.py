@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from dpbench.base import memory
 from dpbench.base.errors import Refused
+from dpbench.data.splits import Splits
 from dpbench.sweeps import plan as plan_module
 from dpbench.sweeps import resolution
+from dpbench.sweeps.feasibility import sums_bytes
 from dpbench.sweeps.plan import SweepPlan, refuse_pruned
 from dpbench.sweeps.resolution import QUICK_REPEATS
 
@@ -325,3 +328,20 @@ def test_that_rows_are_resampled_is_recorded_and_only_fits_are_made_of_them(plan
     assert pruned.reason.startswith("The attack membership does not run with dataset.resample=true: a training row")
     assert [cell.state for cell in planned(*gaussian, "attack=none,membership").cells] == ["run", "run"]
     assert keys(planned(*gaussian, "dataset.resample=false")) == keys(planned(*gaussian))
+
+
+def test_a_wide_table_has_blocks_of_few_repeats(planned: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = planned("dataset=gaussian", "dataset.n=200", "dataset.d=3", "mechanism=fm")
+    assert [len(unit.repeats) for unit in narrow.units()] == [50]
+    monkeypatch.setattr(plan_module, "BLOCK_BYTES", 7 * sums_bytes(3, Splits()))
+    assert [len(unit.repeats) for unit in narrow.units()] == [7] * 7 + [1]
+    monkeypatch.setattr(plan_module, "BLOCK_BYTES", 1)
+    assert [unit.repeats for unit in narrow.units()] == [(repeat,) for repeat in range(50)]
+
+
+def test_levels_whose_products_of_two_do_not_fit_are_refused_once_the_table_is_known(
+    planned: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda: 10**6)
+    with pytest.raises(Refused, match=r"The sums of products of \d+ columns, for the 5 parts of one repeat, would take"):
+        planned("dataset=adult", "model=logistic", "mechanism=fm")
