@@ -1,0 +1,54 @@
+"""The measurements of growth: exponents of powers, of tables that fit into memory."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpbench.base import memory
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def growth() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("growth_benchmarks", SCRIPTS / "growth_benchmarks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    return module
+
+
+def test_the_exponent_of_a_power_is_that_power(growth: ModuleType) -> None:
+    assert growth.exponent({size: 3e-9 * size**1.5 for size in (10, 100, 1000)}) == pytest.approx(1.5)
+
+
+def test_no_table_takes_more_than_half_of_the_memory(growth: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda: 10**9)
+    monkeypatch.setattr(growth, "least_seconds", lambda rows, columns: float(rows))
+    sizes = list(growth.by_rows(10**8))
+    assert sizes[0] == growth.MIN_ROWS
+    assert 10**8 < sizes[-1] * growth.COLUMNS * growth.BYTES_PER_VALUE <= 10**9 / 2
+
+
+def test_exponents_beyond_their_limits_are_not_ok(growth: ModuleType) -> None:
+    def verdicts(rows: float, columns: float) -> list[bool]:
+        measured = [{size: float(size) ** power for size in (10, 100)} for power in (rows, columns)]
+        return [measurement.ok for measurement in growth._measurements(*measured)]
+
+    assert verdicts(1.0, 2.0) == [True, True, True]
+    assert verdicts(1.2, 2.2) == [False, True, False]
+    assert verdicts(0.8, 1.0) == [True, False, True]
+
+
+def test_one_repeat_of_a_small_table_takes_seconds(growth: ModuleType) -> None:
+    assert growth.least_seconds(500, 4) > 0
