@@ -1,0 +1,52 @@
+"""The measurements of start-up: each command that a user waits for, and the limits that it has to keep."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def startup() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("startup_benchmarks", SCRIPTS / "startup_benchmarks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    return module
+
+
+def test_every_command_that_has_a_limit_is_measured(startup: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[bool, bool, tuple[str, ...]]] = []
+
+    def seconds(folder: Path, *arguments: str) -> float:
+        cache = folder.parent / "cache"
+        calls.append((cache.exists(), any(folder.iterdir()), arguments))
+        cache.mkdir(exist_ok=True)
+        (folder / "mlflow.db").touch()
+        return 1.0 + len(calls)
+
+    monkeypatch.setattr(startup, "_seconds", seconds)
+    measured = {measurement.name: measurement for measurement in startup.measure_startup(1)}
+    limits = [measurement.limit for measurement in measured.values()]
+    assert limits == [0.5, None, None, 5.5, 3.5, 2.0]
+    cold, warm, again = calls[-3:]
+    assert cold == (False, False, startup.FIRST_COMMAND)
+    assert warm == (True, False, startup.FIRST_COMMAND)
+    assert again == (True, True, startup.FIRST_COMMAND)
+    assert [measured[name].value for name in list(measured)[-3:]] == [5.0, 6.0, 7.0]
+
+
+def test_a_command_that_fails_is_not_taken_for_a_fast_one(startup: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="fmm"):
+        startup._seconds(tmp_path, "plan", "mechanism=fmm")
