@@ -19,6 +19,9 @@ from dpbench.report.statistics.paired import LEVEL
 MAX_ENUMERATED_ORDERS = 20_000
 """Up to this number of orders of the mechanisms Friedman's test is exact; beyond, χ² is close enough."""
 
+SMALLEST_QUANTILE = 1.95
+"""Below Nemenyi's q of two mechanisms, which is that of the normal law for 5 % and the smallest one."""
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -50,12 +53,11 @@ def ranks(cells: Sequence[CellRecord]) -> Ranking | None:
     by_dataset = group_by((block for block in blocks if block[1].keys() >= names), lambda block: block[0])
     table = np.array([np.mean([_ranks(errors, names) for _, errors in same], axis=0) for same in by_dataset.values()])
     order = sorted(zip(table.mean(axis=0).tolist(), sorted(names), strict=True))
-    critical = critical_difference(len(names), len(table))
     return Ranking(
         names=tuple(name for _, name in order),
         mean_ranks=tuple(rank for rank, _ in order),
         datasets=tuple(by_dataset),
-        critical=critical if critical < len(names) - 1 else None,
+        critical=_attainable(len(names), len(table)),
         p=friedman(table) if len(table) > 1 else None,
     )
 
@@ -65,7 +67,20 @@ def critical_difference(mechanisms: int, datasets: int, level: float = LEVEL) ->
     from scipy.stats import studentized_range
 
     quantile = float(studentized_range.ppf(1 - level, mechanisms, math.inf))
-    return quantile / math.sqrt(2) * math.sqrt(mechanisms * (mechanisms + 1) / (6 * datasets))
+    return quantile / math.sqrt(2) * _spread_of_ranks(mechanisms, datasets)
+
+
+def _attainable(mechanisms: int, datasets: int) -> float | None:
+    """Return the critical difference; None if no two mean ranks can be that far apart."""
+    # the quantile grows with the mechanisms: where that of two is too large, scipy.stats need not be imported, which takes long
+    if SMALLEST_QUANTILE * _spread_of_ranks(mechanisms, datasets) >= mechanisms - 1:
+        return None
+    critical = critical_difference(mechanisms, datasets)
+    return critical if critical < mechanisms - 1 else None
+
+
+def _spread_of_ranks(mechanisms: int, datasets: int) -> float:
+    return math.sqrt(mechanisms * (mechanisms + 1) / (6 * datasets))
 
 
 def friedman(table: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from report_helpers import errors_cell
 from scipy import stats
 
 from dpbench.records.cell_record import CellRecord
+from dpbench.report.statistics import ranks as ranks_module
 from dpbench.report.statistics.ranks import critical_difference, friedman, ranks
 
 DEMSAR = """
@@ -97,6 +98,16 @@ def test_too_few_datasets_have_no_critical_difference() -> None:
         assert found is not None
         assert (found.critical is not None) is (count >= 4), "1.96 / √n must be below 1"
         assert (found.p is not None) is (count >= 2)
+
+
+@pytest.mark.parametrize("mechanisms", [2, 3, 5, 12, 40])
+def test_only_differences_that_cannot_be_reached_are_not_computed(mechanisms: int) -> None:
+    for datasets in (1, 2, 3, 4, 10, 200):
+        critical = critical_difference(mechanisms, datasets)
+        wanted = critical if critical < mechanisms - 1 else None
+        assert ranks_module._attainable(mechanisms, datasets) == wanted
+        smallest = ranks_module.SMALLEST_QUANTILE * ranks_module._spread_of_ranks(mechanisms, datasets)
+        assert smallest < critical
 
 
 def test_what_may_not_be_ranked_has_no_rank(table: np.ndarray) -> None:
