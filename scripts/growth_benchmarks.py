@@ -23,10 +23,11 @@ from sweep_benchmarks import Measurement
 
 COLUMNS = 14
 """Columns of the tables whose rows grow."""
-ROWS = 100_000
-"""Rows of the tables whose columns grow."""
+ROWS = 200_000
+"""Rows of the tables whose columns grow: so many more than columns that their sums, which are quadratic, outweigh the solving of
+D x D systems, which is cubic and does not depend on the rows."""
 MIN_ROWS, MAX_ROWS = 10_000, 5_000_000
-WIDTHS = (64, 128, 256, 512)
+WIDTHS = (48, 96, 192, 384)
 """Below this, what each row costs whatever its length hides the squares."""
 ROUNDS = 3
 MAX_REPEATS, VALUES = 50, 100_000_000
@@ -110,6 +111,7 @@ def least_seconds(rows: int, columns: int) -> float:
 def draw(rows: Mapping[int, float], columns: Mapping[int, float], path: Path) -> None:
     """Write a picture of both on logarithmic axes, each with the line of its exponent."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     from dpbench.report.figures import style
 
@@ -123,6 +125,9 @@ def draw(rows: Mapping[int, float], columns: Mapping[int, float], path: Path) ->
             sizes, last = np.array(list(seconds)), max(seconds)
             axes.loglog(sizes, list(seconds.values()), "o-", label=f"measured: exponent {exponent(seconds):.2f}")
             axes.loglog(sizes, seconds[last] * (sizes / last) ** power, "--", color=style.GREY, label=f"exponent {power}")
+            if power == 2:  # less than a decade: the sizes themselves say more than powers of ten
+                axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set(xlabel=name, ylabel="CPU seconds of a repeat")
             axes.legend()
         style.save(figure, path.with_suffix(""), ("png",))
