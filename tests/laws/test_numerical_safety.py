@@ -87,6 +87,16 @@ def test_they_are_also_where_the_spreads_of_columns_differ_a_millionfold(make, c
     np.testing.assert_allclose(weights, least_squares(rows), rtol=TOLERANCE, atol=0)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_they_are_also_where_two_columns_are_nearly_the_same(make, curate, intercept) -> None:
+    features = np.random.default_rng(6).uniform(-1, 1, (ROWS, 5))
+    features[:, 1] = np.clip(features[:, 0] + np.random.default_rng(7).normal(0, 1e-4, ROWS), -1, 1)
+    rows = scale(table_of(features, 8), "box", intercept, "real")
+    assert np.linalg.cond(rows.x.T @ rows.x) > 1e7
+    weights = make("model", "linear", intercept=intercept).prepare(curate(rows)).exact(WholeSample(rows)).weights[0]
+    np.testing.assert_allclose(weights, least_squares(rows), rtol=TOLERANCE, atol=0)
+
+
 def test_columns_that_depend_on_each_other_keep_the_smallest_weights(make, curate) -> None:
     features = np.random.default_rng(4).uniform(-1, 1, (500, 3))
     features[:, 2] = features[:, 1]
