@@ -11,6 +11,7 @@ import numpy as np
 from dpbench.base.options import option
 from dpbench.contracts.component import Component
 from dpbench.contracts.fit import Fit
+from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.geometry import Geometry, TargetKind
 from dpbench.data.samples import Sample
 from dpbench.privacy.curator import Curator
@@ -33,7 +34,8 @@ class Problem(ABC):
         each row's loss along x'w, which is convex, with ``largest_slope`` and ``largest_curvature``, the suprema of their
         sizes (gradient methods).
         ``smoothness``: the penalty is quadratic, if there is one (mechanisms that perturb the objective, or its minimum).
-        ``weighted``: ``weighted(x, y, weight)``, the fit of weighted rows (mechanisms with histograms).
+        ``weighted``: ``weighted(x, y, weight)``, the fit of weighted rows (mechanisms with histograms). A model that can use
+        that bins lie on a grid overrides ``weighted_bins`` as well.
         ``likelihood``: ``log_likelihood(x, y, weights, variance)`` of each row. It must depend on x'w alone, because attacks
         pass (x'w, 1) in place of (x, w).
         ``reweighted``: ``irls_weights(residuals, kappa)``, each row's weight in iteratively reweighted least squares, from 0
@@ -98,6 +100,11 @@ class Problem(ABC):
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the fit of rows with weights that are not negative: (D,)."""
         raise ValueError(f"{type(self).__name__} cannot be fitted to weighted rows.")
+
+    def weighted_bins(self, binning: Binning, bins: BinCounts) -> np.ndarray:
+        """Return the fit of rows at the centres of bins, as many as each bin's number, which is positive: (D,)."""
+        rows = binning.centres(bins.index)
+        return self.weighted(rows.x, rows.y, bins.counts)
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
         """Return the log likelihood of each row's target: (rows,)."""

@@ -145,6 +145,22 @@ class Binning:
         return np.asarray(leading + across + across.T + trailing)
 
     @cached_property
+    def grid(self) -> Grid:
+        """The bins of the features as a grid of two parts of their centres' design, and the centres of the target."""
+        features, target = self.axes[:-1], self.axes[-1]
+        split = len(features)
+        while split > 0 and _size(features[split:]) < MIN_TAIL_BINS:
+            split -= 1
+        parts = []
+        for axes, constant in ((features[:split], 1.0), (features[split:], 0.0)):
+            z = np.zeros((_size(axes), self.geometry.features + 2))
+            z[:, 0] = constant
+            _place(z, axes, np.arange(len(z)))
+            parts.append(Rows(z, self.geometry).x)
+        head, tail = parts
+        return Grid(head, tail, target.centres[:, 0])
+
+    @cached_property
     def _centre_parts(self) -> tuple[np.ndarray, np.ndarray]:
         """What the leading axes with the intercept, and the trailing axes, add to a centre: (their bins, 1 + features + 1)."""
         split = len(self.axes) - 1
@@ -155,6 +171,29 @@ class Binning:
         _place(head, self.axes[:split], np.arange(len(head)))
         _place(tail, self.axes[split:], np.arange(len(tail)))
         return head, tail
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All bins in order, where an index is one integer: bin (i, j, k) stands for x = head_i + tail_j and y_k."""
+
+    head: np.ndarray
+    """(heads, D)"""
+    tail: np.ndarray
+    """(tails, D)"""
+    y: np.ndarray
+    """(targets,)"""
+
+    def sum(self, heads: slice, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of weight · x over the bins of some heads; weights are (these heads, tails)."""
+        return np.asarray(weights.sum(axis=1) @ self.head[heads] + weights.sum(axis=0) @ self.tail)
+
+    def gram(self, heads: slice, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of weight · xx' over the bins of some heads, in one pass over the weights: four small products."""
+        head, tail = self.head[heads], self.tail
+        across = head.T @ (weights @ tail)
+        leading = (head.T * weights.sum(axis=1)) @ head
+        return np.asarray(leading + across + across.T + (tail.T * weights.sum(axis=0)) @ tail)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 
 from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.model import Problem
+from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.moments import Moments
-from dpbench.data.scaling import Rows
 from dpbench.privacy.queries.quadratic import Quadratic
 
 BINNED = "rows are moved to the centres of bins, by an amount that no interval covers"
@@ -23,18 +23,19 @@ def moments_suffice(problem: Problem) -> bool:
     return problem.loss is not None and problem.loss.exact
 
 
-def fit_bins(problem: Problem, bins: Iterable[tuple[Rows, np.ndarray]]) -> Fit:
-    """Fit each run's bins, given by their centres and by weights that are not negative. One run at a time is in memory."""
+def fit_bins(problem: Problem, binning: Binning, bins: Iterable[BinCounts]) -> Fit:
+    """Fit each run's bins, whose weights are not negative. One run at a time is in memory."""
     if moments_suffice(problem):
-        return fit_moments(problem, np.stack([(rows.z.T * weight) @ rows.z for rows, weight in bins]))
+        return fit_moments(problem, np.stack([_gram(binning, summary) for summary in bins]))
     weights, empty = [], []
-    for run, (rows, weight) in enumerate(bins):
-        total = weight.sum()
+    for run, summary in enumerate(bins):
+        total = summary.counts.sum()
         empty.append(not total > 0)
         if empty[-1]:
             weights.append(np.zeros(problem.geometry.dimension))
         else:
-            weights.append(problem.for_run(run).weighted(rows.x, rows.y, weight * (problem.n[run] / total)))
+            scaled = BinCounts(summary.index, summary.counts * (problem.n[run] / total))
+            weights.append(problem.for_run(run).weighted_bins(binning, scaled))
     return _fit(np.stack(weights), np.array(empty), ~np.array(empty))
 
 
@@ -52,6 +53,11 @@ def fit_unbiased(problem: Problem, gram: np.ndarray, floor: np.ndarray) -> Fit:
     objective = problem.regularised(_objective(problem, gram))
     changed = objective.spectrum[0][..., 0] < floor
     return _fit(problem.minimise(objective.floored(floor)), changed, objective.positive_definite)
+
+
+def _gram(binning: Binning, bins: BinCounts) -> np.ndarray:
+    z = binning.centres(bins.index).z
+    return np.asarray((z.T * bins.counts) @ z)
 
 
 def _objective(problem: Problem, gram: np.ndarray) -> Quadratic:

@@ -13,9 +13,8 @@ from dpbench.contracts.fit import Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
-from dpbench.data.bins import Binning, spell_count
+from dpbench.data.bins import BinCounts, Binning, spell_count
 from dpbench.data.geometry import Geometry
-from dpbench.data.scaling import Rows
 from dpbench.fitting.noisy_histogram import fit_bins, fit_moments, fit_unbiased, moments_suffice
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
@@ -94,7 +93,7 @@ class NoisyHistogram(Mechanism):
     def _fit_bins(self, problem: Problem, binning: Binning, scan: Scan, noise: Noise, threshold: float) -> Fit:
         runs = range(len(problem.n))
         if not moments_suffice(problem):
-            return fit_bins(problem, (_weighted_bins(binning, scan, run, threshold) for run in runs))
+            return fit_bins(problem, binning, (_weighted_bins(scan, run, threshold) for run in runs))
         gram = np.zeros((len(runs), problem.geometry.features + 2, problem.geometry.features + 2))
         for run in runs:
             for start, counts in scan.blocks(run):
@@ -109,15 +108,15 @@ def _weights(counts: np.ndarray, threshold: float) -> np.ndarray:
     return np.where(counts < threshold, 0.0, counts)
 
 
-def _weighted_bins(binning: Binning, scan: Scan, run: int, threshold: float) -> tuple[Rows, np.ndarray]:
-    """Return the centres of one run's bins with positive weight, and their weights."""
+def _weighted_bins(scan: Scan, run: int, threshold: float) -> BinCounts:
+    """Return one run's bins with positive weight, and their weights."""
     indices, weights = [], []
     for start, counts in scan.blocks(run):
         bins = _weights(counts, threshold)
         positive = np.flatnonzero(bins > 0)
         indices.append(start + positive)
         weights.append(bins[positive])
-    return binning.centres(np.concatenate(indices)[:, None]), np.concatenate(weights)
+    return BinCounts(np.concatenate(indices)[:, None], np.concatenate(weights))
 
 
 def _noise_floor(problem: Problem, binning: Binning, noise: Noise) -> np.ndarray:

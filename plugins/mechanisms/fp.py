@@ -84,7 +84,7 @@ class FilterPriority(Mechanism):
                 f"At most {MAX_EXPECTED_SURVIVORS:,} can be held."
             )
         summaries = curator.sparse(histogram, noise, threshold, size)
-        fit = fit_bins(problem, ((binning.centres(summary.index), summary.counts) for summary in summaries))
+        fit = fit_bins(problem, binning, summaries)
         return replace(fit, notes={"threshold": threshold, "size": size, "cells": float(min(binning.size, 10**300))})
 
 

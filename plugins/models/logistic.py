@@ -10,31 +10,22 @@ import numpy as np
 from dpbench.contracts.fit import DIVERGED, OK, Fit
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model, Problem
+from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import Sample
-from dpbench.data.scaling import CHUNK
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.polynomial import Loss
 
 from ..metrics.classification import log_loss
 from ._cached_fit import cached_fit
 from ._information import inverse_roots
+from ._newton import RowExpansion, most_likely, most_likely_on_grid
 
-MAX_NEWTON_STEPS = 50
-"""A run is called diverged after this many steps. A fit takes 5 to 10; detecting that none exists takes about 20."""
-STEP_TOLERANCE = 1e-8
-"""A fit has converged when a step changes x'w by less than this (root mean square over its rows).
+MAX_BINS_PER_ROW = 8
+"""The bins of a grid are fitted all together, empty ones included, if there are at most this many for each that is not empty.
 
-Newton's method converges quadratically, so the next step would change it by about the square of this.
+A bin of a grid costs an eighth of a row or less, because nothing is formed for it that has the size of a row.
 """
-NEGLIGIBLE_GAIN = 1e-6
-"""Below this gain in log-likelihood, slow progress means that no minimum exists.
-
-Near a minimum each gain is of the order of the square of the last one. Along a direction that separates the classes it is 1/e of
-the last one. So gains below this value that shrink less than tenfold per step belong to a separating direction.
-"""
-HESSIAN_DAMPING = 1e-6
-"""Added to the Hessian's diagonal, so that weights do not move in flat directions. The objective itself does not change."""
 
 
 class Likelihood(Problem):
@@ -58,7 +49,9 @@ class Likelihood(Problem):
     def standard_errors(self, sample: Sample, weights: np.ndarray) -> np.ndarray:
         """Return those of maximum likelihood, from the Fisher information at these weights: a pass over the rows of each run."""
         rows = (sample.rows(run) for run in range(sample.runs))
-        return inverse_roots(np.stack([_Expansion(run.x, run.y, None, w).hessian for run, w in zip(rows, weights, strict=True)]))
+        return inverse_roots(
+            np.stack([RowExpansion(run.x, run.y, None, w).hessian for run, w in zip(rows, weights, strict=True)])
+        )
 
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return P[y = 1] of each row."""
@@ -79,6 +72,13 @@ class Likelihood(Problem):
             raise ValueError("Logistic regression cannot be fitted to rows of negative weight: the objective is not convex.")
         positive = weight > 0
         return most_likely(x[positive], y[positive], weight[positive])[0]
+
+    def weighted_bins(self, binning: Binning, bins: BinCounts) -> np.ndarray:
+        if len(binning.index_axes) > 1 or binning.size > MAX_BINS_PER_ROW * len(bins.index):
+            return super().weighted_bins(binning, bins)
+        grid, weight = binning.grid, np.zeros(binning.size)
+        weight[bins.index[:, 0]] = bins.counts
+        return most_likely_on_grid(grid, weight.reshape(len(grid.head), len(grid.tail), -1))[0]
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
         """Return the log probability of each row's class. ``variance`` has no meaning here."""
@@ -114,57 +114,6 @@ class Logistic(Model):
 
     def prepare(self, curator: Curator) -> Problem:
         return Likelihood(curator.geometry, curator.n)
-
-
-def most_likely(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
-    """Return the weights that maximise the likelihood of (weighted) rows, and whether the maximum was reached."""
-    w = np.zeros(x.shape[1])
-    total = float(len(x) if weight is None else weight.sum())
-    if not total:
-        return w, True
-    current = _Expansion(x, y, weight, w)
-    mean_square = 4 * current.hessian / total  # X'X / n, because every row has curvature ¼ at w = 0
-    last_gain = np.inf
-    for _ in range(MAX_NEWTON_STEPS):
-        step = -np.linalg.solve(current.hessian + HESSIAN_DAMPING * np.eye(len(w)), current.gradient)
-        slope = float(current.gradient @ step)
-        step_is_small = step @ mean_square @ step <= STEP_TOLERANCE**2
-        if last_gain / 10 < -slope < NEGLIGIBLE_GAIN and not step_is_small:
-            break
-        last_gain, share = -slope, 1.0
-        candidate = _Expansion(x, y, weight, w + step)
-        # halve the step until the loss falls enough (Armijo); the factor 1 + 1e-12 allows for rounding near the minimum
-        while candidate.loss > current.loss * (1 + 1e-12) + 1e-4 * share * slope and share > 1e-9:
-            share /= 2
-            candidate = _Expansion(x, y, weight, w + share * step)
-        w, current = w + share * step, candidate
-        if step_is_small:
-            return w, True
-    return w, False
-
-
-class _Expansion:
-    """The summed loss at w, with its gradient and Hessian, computed in chunks of rows."""
-
-    def __init__(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None, w: np.ndarray) -> None:
-        self.loss = 0.0
-        self.gradient = np.zeros(len(w))
-        self.hessian = np.zeros((len(w), len(w)))
-        for start in range(0, len(x), CHUNK):
-            part = slice(start, start + CHUNK)
-            design, target = x[part], y[part]
-            log_odds = design @ w
-            # every formula uses exp(-|t|), which cannot overflow
-            decay = np.exp(-np.abs(log_odds))
-            loss = np.maximum(log_odds, 0) + np.log1p(decay) - target * log_odds
-            likelier = 1 / (1 + decay)  # the probability of the likelier class
-            slope = np.where(log_odds >= 0, likelier, decay * likelier) - target
-            curvature = decay * likelier * likelier
-            if weight is not None:
-                loss, slope, curvature = loss * weight[part], slope * weight[part], curvature * weight[part]
-            self.loss += float(loss.sum())
-            self.gradient += slope @ design
-            self.hessian += design.T @ (design * curvature[:, None])
 
 
 def probability(log_odds: np.ndarray) -> np.ndarray:

@@ -124,6 +124,23 @@ def test_the_moments_of_all_bins_are_those_of_their_centres(bins, target, geomet
         assert binning.step % width == 0
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_grid_has_the_bins_centres_in_their_order(intercept, geometry) -> None:
+    """A bin's index is (head, tail, target) in order, and its design is the sum of the two parts."""
+    binning = Binning(geometry(5, (3,), intercept), 7)
+    rows, grid = binning.centres(np.arange(binning.size)[:, None]), binning.grid
+    assert min(len(grid.head), len(grid.tail)) > 1
+    x = np.repeat((grid.head[:, None] + grid.tail).reshape(-1, rows.x.shape[1]), len(grid.y), axis=0)
+    np.testing.assert_array_equal(x, rows.x)
+    np.testing.assert_array_equal(np.tile(grid.y, len(x) // len(grid.y)), rows.y)
+    weight = np.random.default_rng(0).uniform(size=(len(grid.head), len(grid.tail)))
+    design = (grid.head[:, None] + grid.tail).reshape(weight.size, -1)
+    half = slice(len(grid.head) // 2)
+    part = np.where(np.arange(len(weight))[:, None] < half.stop, weight, 0.0).ravel()
+    np.testing.assert_allclose(grid.sum(half, weight[half]), part @ design, rtol=1e-12)
+    np.testing.assert_allclose(grid.gram(half, weight[half]), (design.T * part) @ design, rtol=1e-12)
+
+
 def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:
     g = replace(geometry(3), levels=(0, 0, 4))
     for bins, cap in product([2, 3, 7, 50], [16, 30, 300, 10_000, 10**7]):
