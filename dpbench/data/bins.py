@@ -20,6 +20,8 @@ INDEX_LIMIT = 2**62
 """A bin's index is one integer below this limit; a histogram with more bins needs several integers for each."""
 MIN_TAIL_BINS = 512
 """The trailing axes of a dense pass have at least this many bins together: the width of its matrix products."""
+MAX_BINS_PER_INDEX = 16
+"""Rows are counted in an array of all bins if there are at most this many bins for each row."""
 STEP_BINS = 2**18
 """A dense pass holds about this many bins in memory at a time."""
 
@@ -113,6 +115,11 @@ class Binning:
 
     def count(self, index: np.ndarray, weights: np.ndarray | None = None) -> BinCounts:
         """Count how often (or add up with which weights) each bin occurs, in the order of the bins."""
+        if len(self.index_axes) == 1 and self.size <= MAX_BINS_PER_INDEX * len(index):
+            counts = np.bincount(index[:, 0])  # a pass over all bins is faster than sorting the index
+            (bins,) = np.nonzero(counts)
+            totals = counts if weights is None else np.bincount(index[:, 0], weights)
+            return BinCounts(bins[:, None], totals[bins].astype(float))
         if len(self.index_axes) == 1 and weights is None:
             bins, counts = np.unique(index[:, 0], return_counts=True)  # much faster than sorting rows of integers
             return BinCounts(bins[:, None], counts.astype(float))

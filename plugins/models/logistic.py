@@ -21,10 +21,10 @@ from ._cached_fit import cached_fit
 from ._information import inverse_roots
 from ._newton import RowExpansion, most_likely, most_likely_on_grid
 
-MAX_BINS_PER_ROW = 8
-"""The bins of a grid are fitted all together, empty ones included, if there are at most this many for each that is not empty.
+MAX_BINS_PER_ROW = 16
+"""All bins of a grid are fitted together, the empty ones included, if there are at most this many for each that is not empty.
 
-A bin of a grid costs an eighth of a row or less, because nothing is formed for it that has the size of a row.
+A bin of a grid costs a sixteenth of a row or less, because nothing is formed for it that has the length of a row.
 """
 
 
