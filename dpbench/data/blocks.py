@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from dpbench.base.phases import phase
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import Partition
 from dpbench.data.moments import Moments, gram
-from dpbench.data.samples import Sample, Summand, sum_contributions
+from dpbench.data.samples import Sample, Summand, TableOfRuns, sum_contributions
 from dpbench.data.scaling import CHUNK, Rows
 
 
@@ -167,6 +167,16 @@ class _BlockSample(Sample):
         repeat, index = self._row_index(run)
         rows = self._block.rows(repeat)
         return (rows.take(index[start : start + CHUNK]) for start in range(0, len(index), CHUNK))
+
+    def tables(self) -> Iterator[TableOfRuns]:
+        block, parts = self._block, np.arange(self._block.tests, dtype=np.int32)[:, None]
+        for number, repeat in enumerate(block.repeats):
+            runs = slice(number * block.tests, (number + 1) * block.tests)
+            yield TableOfRuns(runs, block.rows(repeat), partial(self._included, block.labels(repeat), parts))
+
+    def _included(self, labels: np.ndarray, parts: np.ndarray, rows: slice) -> np.ndarray:
+        label = labels[rows]
+        return np.asarray((label != parts) & (label >= 0) if self._training else label == parts)
 
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         repeat, index = self._row_index(run)

@@ -1,8 +1,9 @@
 """Samples: the rows of every run of a block, seen through sums."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +25,20 @@ class Summand(Hashable, Protocol):
     def size(self) -> int: ...
 
     def contribution(self, rows: Rows, run: int) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TableOfRuns:
+    """A table of which consecutive runs have a part each, for computations whose passes over its rows serve all of them."""
+
+    runs: slice
+    rows: Rows
+    included: Callable[[slice], np.ndarray]
+    """Returns which of some rows each of the runs has: (runs, rows)."""
+
+
+def _columns(array: np.ndarray, columns: slice) -> np.ndarray:
+    return np.asarray(array[:, columns])
 
 
 class Sample(ABC):
@@ -63,6 +78,13 @@ class Sample(ABC):
             for vector, parts in zip(vectors, products, strict=True):
                 parts.append((x @ vector)[-chunk.n :])
         return np.concatenate(targets), [np.concatenate(parts) for parts in products]
+
+    def tables(self) -> Iterator[TableOfRuns]:
+        """Yield the tables of all runs in order. They depend on how rows are split, and not on which repeats a block holds."""
+        for run in range(self.runs):
+            rows = self.rows(run)
+            every = np.ones((1, rows.n), dtype=bool)
+            yield TableOfRuns(slice(run, run + 1), rows, partial(_columns, every))
 
     @property
     def half_range(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +19,8 @@ from dpbench.privacy.queries.polynomial import Loss
 from ..metrics.classification import log_loss
 from ._cached_fit import cached_fit
 from ._information import inverse_roots
-from ._newton import RowExpansion, most_likely, most_likely_on_grid
+from ._maxima import Maxima, maxima_of
+from ._newton import most_likely, most_likely_on_grid
 
 MAX_BINS_PER_ROW = 16
 """All bins of a grid are fitted together, the empty ones included, if there are at most this many for each that is not empty.
@@ -36,22 +37,20 @@ class Likelihood(Problem):
     largest_slope = 1.0
     largest_curvature = 0.25
 
-    @cached_fit
     def exact(self, sample: Sample) -> Fit:
-        weights, status = [], []
-        for run in range(sample.runs):
-            rows = sample.rows(run)
-            maximum, converged = most_likely(rows.x, rows.y)
-            weights.append(maximum)
-            status.append(OK if converged else DIVERGED)
-        return Fit(np.stack(weights), np.array(status))
+        maxima = self._maxima(sample)
+        return Fit(maxima.weights, np.where(maxima.converged, OK, DIVERGED))
+
+    @cached_fit
+    def _maxima(self, sample: Sample) -> Maxima:
+        return maxima_of(sample)
 
     def standard_errors(self, sample: Sample, weights: np.ndarray) -> np.ndarray:
-        """Return those of maximum likelihood, from the Fisher information at these weights: a pass over the rows of each run."""
-        rows = (sample.rows(run) for run in range(sample.runs))
-        return inverse_roots(
-            np.stack([RowExpansion(run.x, run.y, None, w).hessian for run, w in zip(rows, weights, strict=True)])
-        )
+        """Return those of maximum likelihood, from the Fisher information at these weights."""
+        maxima = self._maxima(sample)
+        if not np.array_equal(weights, maxima.weights):
+            maxima = replace(maxima, weights=weights, information=[None] * sample.runs)
+        return inverse_roots(maxima.all_information(sample))
 
     def predict(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return P[y = 1] of each row."""

@@ -47,6 +47,21 @@ def test_a_run_trains_on_what_it_does_not_test_and_nothing_unsampled(splits, sca
         assert test == set(np.flatnonzero(labels == fold))
 
 
+@pytest.mark.parametrize("splits", SCHEMES, ids=["k-fold", "hold-out"])
+def test_the_tables_of_runs_hold_the_rows_of_each_of_them(splits, scaled, block_of) -> None:
+    """One table for each repeat of a block, and one for each run of a sample that knows no more."""
+    block = block_of(scaled, splits, 3_000)
+    for sample, tables in ((block.train, splits.repeats), (block.test, splits.repeats), (block.train.for_run(1), 1)):
+        runs = []
+        for table in sample.tables():
+            parts = [table.included(slice(start, start + 1_000)) for start in range(0, table.rows.n, 1_000)]
+            for included in np.concatenate(parts, axis=1):
+                np.testing.assert_array_equal(table.rows.z[included], sample.rows(table.runs.start + len(runs) % splits.tests).z)
+                runs.append(table.runs)
+        assert len(runs) == sample.runs
+        assert len({(runs.start, runs.stop) for runs in runs}) == tables
+
+
 def test_every_row_of_a_k_fold_is_tested_once_a_repeat(scaled, block_of) -> None:
     block = block_of(scaled, Splits(repeats=2, folds=3), scaled.n)
     whole = gram(scaled.z)
