@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbench.base.errors import Refused
 from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.phases import phase
 from dpbench.base.random_streams import stream
@@ -115,6 +116,10 @@ class DatasetRows:
     def labels(self, repeat: int) -> np.ndarray:
         """Return the part that every row belongs to in a repeat; all rows of a person belong to the same part."""
         table = self.scaled(repeat)
+        if self.splits.by == "blocks" and table.persons is not None:
+            raise Refused(
+                "With splits.by=blocks each row is a person of its own: leave out dataset.person, or set splits.by=rows."
+            )
         units = table.rows.n if table.persons is None else table.persons.count
         parts = self.splits.assign(units, self.dataset.rows_per_repeat(units), self.seed, self.identity, repeat)
         return parts if table.persons is None else parts[table.persons.of_row]
@@ -123,6 +128,8 @@ class DatasetRows:
         """Return the number of rows in each part: public, because n is, or the number of persons and of the rows of each."""
         table = self.scaled(repeat)
         units, rows_each = (table.rows.n, 1) if table.persons is None else (table.persons.count, table.persons.rows_each)
+        if self.splits.by == "blocks":
+            return self.splits.block_sizes(units, self.seed, self.identity, repeat)
         return self.splits.sizes(self.dataset.rows_per_repeat(units)) * rows_each
 
     def block(self, repeats: Sequence[int]) -> Block:

@@ -10,6 +10,7 @@ import click
 from dpbench.base.errors import Refused
 from dpbench.base.memory import GIGABYTE
 from dpbench.base.terminal import console, print_grid
+from dpbench.data.scaling import FRACTION_BITS
 from dpbench.report.formatting import listed, plural
 from dpbench.sweeps.feasibility import spell_seconds, sums_bytes, table_bytes
 
@@ -80,7 +81,7 @@ def _tables(plan: "SweepPlan") -> Iterator[str]:
         repeats = plan.block_size(planned.cell)
         size = table_bytes(table.rows, features), sums_bytes(features, planned.cell.splits, repeats)
         sentences.append(
-            f"{name}: {table.rows:,} rows of {plural(features, 'column')}, values are multiples of 2^-{table.grid_bits}. A "
+            f"{name}: {table.rows:,} rows of {plural(features, 'column')}, values are multiples of 2^-{FRACTION_BITS}. A "
             f"process takes about {_gigabytes(size[0])} to load it, and {_gigabytes(size[1])} for the sums of "
             f"{plural(repeats, 'repeat')}."
         )

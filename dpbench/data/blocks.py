@@ -9,7 +9,7 @@ import numpy as np
 from dpbench.base.phases import phase
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import Partition
-from dpbench.data.moments import Moments, gram
+from dpbench.data.moments import EXACT_ROWS, Moments, from_multiples, gram, whole_multiples
 from dpbench.data.samples import Sample, Summand, TableOfRuns, sum_contributions
 from dpbench.data.scaling import CHUNK, Rows
 
@@ -67,7 +67,7 @@ class Block:
     @cached_property
     @phase("statistics")
     def grams(self) -> np.ndarray:
-        """The sums of products of two columns: (repeats, parts, d + 2, d + 2), exact because values are multiples of 2^-k."""
+        """The sums of products of two columns, as whole multiples of 2^-32: (repeats, parts, d + 2, d + 2)."""
         grams = [self._grams_of_table(rows, labels) for rows, labels in self._tables()]
         return read_only(np.concatenate(grams))
 
@@ -83,32 +83,36 @@ class Block:
         yield table, labels
 
     def _grams_of_table(self, rows: Rows, labels: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the sums of products over each part of each repeat of one table: (repeats, parts, d + 2, d + 2).
+        """Return the multiples of 2^-32 that :attr:`grams` holds, of each part of each repeat of one table.
 
         The repeats take turns on a chunk of rows, which stays in the processor's cache together with the rows that are
         gathered from it. Where all rows are sampled, the largest part of each repeat is the table's total minus the others.
         """
-        columns = rows.z.shape[1]
-        sums = np.zeros((len(labels), self.parts, columns, columns))
-        sizes = self.counts[0]
+        columns, sizes = rows.z.shape[1], self.counts[0]
+        multiples = np.zeros((len(labels), self.parts, columns, columns), dtype=np.int64)
+        total = np.zeros((columns, columns), dtype=np.int64)
         largest = int(np.argmax(sizes))
         # the total costs a pass over the table, each repeat's largest part a pass over its rows
         by_total = len(labels) * sizes[largest] > sizes.sum() and all(of_rows.min() >= 0 for of_rows in labels)
         gathered = [part for part in range(self.parts) if part != largest or not by_total]
-        total, buffer = np.zeros((columns, columns)), np.empty((min(CHUNK, rows.n), columns))
-        for start in range(0, rows.n, CHUNK):
-            z = rows.z[start : start + CHUNK]
-            if by_total:
-                total += gram(z)
-            for repeat, of_rows in enumerate(labels):
-                of_chunk = of_rows[start : start + CHUNK]
-                for part in gathered:
-                    index = np.flatnonzero(of_chunk == part)
-                    chosen = np.take(z, index, axis=0, out=buffer[: len(index)], mode="clip")  # other modes copy the buffer
-                    sums[repeat, part] += gram(chosen)
+        buffer = np.empty((min(CHUNK, rows.n), columns))
+        for first in range(0, rows.n, EXACT_ROWS):  # sums over more rows are not exact in float64
+            sums, of_all = np.zeros(multiples.shape), np.zeros(total.shape)
+            for start in range(first, min(first + EXACT_ROWS, rows.n), CHUNK):
+                z = rows.z[start : start + CHUNK]
+                if by_total:
+                    of_all += gram(z)
+                for repeat, of_rows in enumerate(labels):
+                    of_chunk = of_rows[start : start + CHUNK]
+                    for part in gathered:
+                        index = np.flatnonzero(of_chunk == part)
+                        chosen = np.take(z, index, axis=0, out=buffer[: len(index)], mode="clip")  # other modes copy the buffer
+                        sums[repeat, part] += gram(chosen)
+            multiples += whole_multiples(sums)
+            total += whole_multiples(of_all)
         if by_total:
-            sums[:, largest] = total - sums.sum(axis=1)
-        return sums
+            multiples[:, largest] = total - multiples.sum(axis=1)
+        return multiples
 
     @phase("statistics")
     def sums(self, query: Summand) -> np.ndarray:
@@ -148,7 +152,7 @@ class _BlockSample(Sample):
 
     @cached_property
     def moments(self) -> Moments:
-        return Moments(self._of_runs(self._block.grams), self.geometry)
+        return Moments(from_multiples(self._of_runs(self._block.grams)), self.geometry)
 
     @property
     def half_range(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.data.geometry import Geometry
-from dpbench.data.scaling import MAX_FRACTION_BITS, Rows
+from dpbench.data.scaling import FRACTION_BITS, Rows
 
 MAX_DEPTH = 52
 """The most halvings: a cell's code is exact as a floating-point number."""
@@ -94,7 +94,7 @@ class Halving:
     def _limits(self) -> np.ndarray:
         """How often each column can be halved."""
         levels = np.array(self.geometry.levels or (0,) * self.geometry.features, dtype=int)
-        limits = np.where(levels > 1, np.ceil(np.log2(np.maximum(levels, 1))), MAX_FRACTION_BITS).astype(int)
+        limits = np.where(levels > 1, np.ceil(np.log2(np.maximum(levels, 1))), FRACTION_BITS).astype(int)
         for members in self.geometry.groups:
             limits[list(members)] = 1
-        return np.asarray(np.minimum(limits, MAX_FRACTION_BITS))
+        return np.asarray(np.minimum(limits, FRACTION_BITS))

@@ -8,6 +8,13 @@ import numpy as np
 from dpbench.base.read_only import read_only
 from dpbench.data.geometry import Geometry
 
+PRODUCT_BITS = 32
+"""The binary digits after the point of a product of two scaled values, which have half as many."""
+EXACT_ROWS = 2**21
+"""The most rows whose sums of products, up to one each, are exact in float64."""
+MAX_ROWS = 2**31 - 1
+"""The most rows whose sums of products are exact as 64-bit multiples of 2^-32."""
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -64,3 +71,22 @@ class Moments:
 def gram(z: np.ndarray) -> np.ndarray:
     """Return z'z."""
     return np.asarray(z.T @ z)
+
+
+def exact_gram(z: np.ndarray) -> np.ndarray:
+    """Return z'z of rows on the grid of :data:`~dpbench.data.scaling.FRACTION_BITS`, as multiples of 2^-32.
+
+    They are whole numbers, so sums over any parts of a table are exact in any order, up to :data:`MAX_ROWS` rows.
+    """
+    parts = (z[start : start + EXACT_ROWS] for start in range(0, len(z), EXACT_ROWS))
+    return np.asarray(np.sum([whole_multiples(gram(part)) for part in parts], axis=0, dtype=np.int64))
+
+
+def whole_multiples(sums: np.ndarray) -> np.ndarray:
+    """Return sums of products over at most :data:`EXACT_ROWS` rows, which are exact in float64, as multiples of 2^-32."""
+    return np.rint(sums * 2.0**PRODUCT_BITS).astype(np.int64)
+
+
+def from_multiples(multiples: np.ndarray) -> np.ndarray:
+    """Return multiples of 2^-32 as float64: rounded once, where there are more than 2^21 rows."""
+    return multiples * 2.0**-PRODUCT_BITS

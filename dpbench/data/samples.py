@@ -12,7 +12,7 @@ from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import Partition
 from dpbench.data.geometry import Geometry
-from dpbench.data.moments import Moments, gram
+from dpbench.data.moments import EXACT_ROWS, Moments, exact_gram, from_multiples, gram
 from dpbench.data.scaling import Rows
 
 
@@ -131,7 +131,7 @@ class WholeSample(Sample):
 
     @cached_property
     def moments(self) -> Moments:
-        return Moments(np.stack([gram(rows.z) for rows in self._tables])[self._table_of_run], self.geometry)
+        return Moments(np.stack([_gram(rows.z) for rows in self._tables])[self._table_of_run], self.geometry)
 
     def sums(self, query: Summand) -> np.ndarray:
         if query.state is not None:
@@ -203,6 +203,11 @@ class _Narrow(_View):
     def rows(self, run: int) -> Rows:
         rows = self._sample.rows(run)
         return Rows(np.take(rows.z, self._columns, axis=1), self.geometry, persons=rows.persons)
+
+
+def _gram(z: np.ndarray) -> np.ndarray:
+    """Return z'z: exact for scaled rows, however many; few rows may be made up, and be on no grid."""
+    return gram(z) if len(z) <= EXACT_ROWS else from_multiples(exact_gram(z))
 
 
 def sum_contributions(query: Summand, chunks: Iterable[Rows], run: int) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 Values are clipped to their declared bounds, transformed if that is declared, mapped to [-1, 1] (box), into the unit ball
 (ball) or to [0, 1/sqrt(d)] (corner: the box in the positive corner of the unit ball), and truncated towards zero to multiples
-of 2^-k with 2k + log2 n <= 53 and k <= 16. So every sum of products of two columns is exact in float64: the same whatever the
-order, the chunks, the threads or the machine. Truncation towards zero keeps bounds and norms.
+of 2^-16. So a product of two columns is a multiple of 2^-32, and every sum of them is exact: in float64 for up to 2^21 rows, as a
+64-bit whole number for up to 2^31, the same whatever the order, the chunks, the threads or the machine. Truncation towards zero
+keeps bounds and norms.
 """
 
 import math
@@ -15,12 +16,14 @@ import numpy as np
 from dpbench.base.errors import Inapplicable, Refused
 from dpbench.base.read_only import read_only
 from dpbench.data.geometry import Geometry, Scaling, TargetKind
+from dpbench.data.moments import MAX_ROWS, PRODUCT_BITS
 from dpbench.data.table import Table
 
 Groups = Mapping[str, tuple[int, ...]]
 """The positions of each one-hot group's columns."""
 
-MAX_FRACTION_BITS = 16
+FRACTION_BITS = PRODUCT_BITS // 2
+"""The binary digits after the point of a scaled value."""
 ROUNDING = 1e-12
 """A sum that is smaller than this, relative to its terms, differs from zero by rounding errors only."""
 CHUNK = 16_384
@@ -89,12 +92,13 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
     groups = _groups(table)
     if scaling == "corner":
         _check_corner(groups, intercept)
-    bits = fraction_bits(table.n)
+    if table.n > MAX_ROWS:
+        raise Refused(f"Sums over a table are exact for up to {MAX_ROWS:,} rows. Got {table.n:,} rows instead.")
     z = np.empty((table.rows, len(table.columns) + 2))  # filled in place: tables may be large
     z[:, 0] = 1
     constant = _map_features(table, groups, scaling, intercept, z[:, 1:-1])
-    truncate(z[:, 1:-1], bits)
-    constant = float(truncate(np.array([constant]), bits)[0]) if intercept else 1.0
+    truncate(z[:, 1:-1])
+    constant = float(truncate(np.array([constant]))[0]) if intercept else 1.0
     target_clipped, low, high = 0.0, table.target.low, table.target.high
     if target == "real":
         z[:, -1] = table.target.to_box(table.response)
@@ -103,7 +107,7 @@ def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -
         raise Refused(f"The target {table.target.name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
     else:
         z[:, -1] = table.response > table.threshold
-    truncate(z[:, -1], bits)
+    truncate(z[:, -1])
     geometry = Geometry(
         columns=tuple(column.name for column in table.columns),
         groups=tuple(groups.values()),
@@ -130,15 +134,10 @@ def spreads_in_steps(rows: Rows) -> np.ndarray:
         sums += features.sum(axis=0)
         squares += np.einsum("ij,ij->j", features, features)
     variances = squares / rows.n - np.square(sums / rows.n)
-    return np.asarray(np.sqrt(np.maximum(variances, 0)) * 2.0 ** fraction_bits(rows.public_n))
+    return np.asarray(np.sqrt(np.maximum(variances, 0)) * 2.0**FRACTION_BITS)
 
 
-def fraction_bits(rows: int) -> int:
-    """Return k: the most binary digits after the point with which sums over this many rows are exact."""
-    return min(MAX_FRACTION_BITS, (53 - math.ceil(math.log2(max(rows, 2)))) // 2)
-
-
-def truncate(values: np.ndarray, bits: int) -> np.ndarray:
+def truncate(values: np.ndarray, bits: int = FRACTION_BITS) -> np.ndarray:
     """Truncate towards zero to multiples of 2^-bits, in place."""
     values *= 2.0**bits
     np.trunc(values, out=values)

@@ -16,7 +16,6 @@ from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.dataset import RESAMPLED
 from dpbench.data.geometry import Geometry
-from dpbench.data.scaling import fraction_bits
 from dpbench.files.digest_key import key_id
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
@@ -61,11 +60,6 @@ class TableFacts:
     """The training rows of a run."""
     dropped: int
     beyond_limit: int
-
-    @property
-    def grid_bits(self) -> int:
-        """Values are truncated to multiples of 2 to the power of minus this."""
-        return fraction_bits(self.rows)
 
     @property
     def size(self) -> TableSize:
@@ -186,6 +180,9 @@ def _table_facts(cell: Cell) -> TableFacts:
     try:
         source = rows_of(cell)
         source.labels(0)
+        if cell.splits.by == "blocks":  # the parts of each repeat have other sizes, and one could be empty
+            for repeat in range(cell.splits.repeats):
+                source.part_sizes(0 if source.dataset.redrawn() else repeat)
     except Refused:
         raise
     except OSError as error:

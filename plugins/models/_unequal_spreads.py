@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpbench.data.moments import Moments
-from dpbench.data.scaling import fraction_bits
+from dpbench.data.scaling import FRACTION_BITS
 from dpbench.privacy.queries.quadratic import Quadratic
 
 MAX_CONDITION = 1e6
@@ -50,7 +50,7 @@ def _solved(gram: np.ndarray, intercept: bool, constant: float) -> np.ndarray | 
     """Solve for one run from its sums of products of (1, features, y); None if columns depend on each other."""
     shift = np.zeros(len(gram))
     if intercept:
-        step = 2.0 ** -fraction_bits(int(gram[0, 0]))  # multiples of the grid, so that the products below are exact
+        step = 2.0**-FRACTION_BITS  # multiples of the grid, so that the products below are exact
         shift[1:] = np.round(gram[0, 1:] / gram[0, 0] / step) * step
         gram = gram - np.outer(shift, gram[0])
         gram = gram - np.outer(gram[:, 0], shift)

@@ -43,7 +43,7 @@ def test_a_plan_says_how_long_its_work_takes_and_what_of_it_is_a_guess(capsys: p
 def test_a_plan_says_the_grid_and_the_memory_of_each_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "mechanism=fm", "dataset=gaussian", "dataset.n=3000000", "dataset.d=2", "splits.repeats=2"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "gaussian: 3,000,000 rows of 2 columns, values are multiples of 2^-15." in out
+    assert "gaussian: 3,000,000 rows of 2 columns, values are multiples of 2^-16." in out
     assert "A process takes about 0.22 GB to load it, and 0.0 MB for the sums of 1 repeat." in out
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpbench.data.moments import Moments, gram
+from dpbench.data.moments import EXACT_ROWS, MAX_ROWS, PRODUCT_BITS, Moments, exact_gram, from_multiples, gram, whole_multiples
 from dpbench.data.scaling import scale
 
 
@@ -45,3 +45,22 @@ def test_moments_are_those_of_the_design(intercept, scaling, table) -> None:
     np.testing.assert_array_equal(moments.xy[0], rows.x.T @ rows.y)
     np.testing.assert_array_equal(moments.x[0], rows.x.sum(axis=0))
     assert (moments.n[0], moments.y[0], moments.yy[0]) == (500, rows.y.sum(), rows.y @ rows.y)
+
+
+def test_whole_multiples_add_up_to_the_same_bits_in_any_parts_where_float_sums_do_not() -> None:
+    """Three million rows of the values that need most digits: float sums of 2⁻³² steps round above 2²¹ rows."""
+    rows = EXACT_ROWS + 900_001
+    z = np.full((rows, 2), 1.0)
+    z[:, 1] = 1 - 2.0**-16
+    z[::3, 1] = 2.0**-16
+    expected = int(np.count_nonzero(z[:, 1] == 2.0**-16)) + (2**16 - 1) ** 2 * int(np.count_nonzero(z[:, 1] != 2.0**-16))
+    multiples = exact_gram(z)
+    assert int(multiples[1, 1]) == expected
+    assert multiples[0, 0] == rows << PRODUCT_BITS
+    parts = [whole_multiples(gram(part)) for part in np.array_split(z, 7)]
+    np.testing.assert_array_equal(sum(parts[::-1]), multiples)
+    assert from_multiples(multiples)[1, 1] == float(expected) / 2**32
+
+
+def test_the_sums_of_the_most_rows_fit_64_bits() -> None:
+    assert MAX_ROWS << PRODUCT_BITS <= np.iinfo(np.int64).max < (MAX_ROWS + 1) << PRODUCT_BITS

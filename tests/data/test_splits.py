@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
-from dpbench.data.splits import UNSAMPLED, Splits
+from dpbench.data.splits import BLOCK_ROWS, UNSAMPLED, Splits
 
 SCHEMES = {
     "5 folds": Splits(repeats=3),
@@ -94,3 +94,47 @@ def test_every_row_is_as_likely_in_every_part() -> None:
 def test_impossible_splits_are_refused(options) -> None:
     with pytest.raises(Refused, match="must be"):
         Splits(**options)
+
+
+BY_BLOCKS = {"5 folds": Splits(by="blocks"), "hold-out": Splits(scheme="holdout", by="blocks", test_fraction=0.3)}
+
+
+@pytest.mark.parametrize("splits", BY_BLOCKS.values(), ids=BY_BLOCKS)
+def test_the_rows_of_a_block_stay_together_and_the_sizes_are_public(splits) -> None:
+    rows = 90 * BLOCK_ROWS + 17
+    labels = splits.assign(rows, rows, 0, "t", 1)
+    assert labels.shape == (rows,)
+    for start in range(0, rows, BLOCK_ROWS):
+        assert len(set(labels[start : start + BLOCK_ROWS])) == 1
+    np.testing.assert_array_equal(np.bincount(labels), splits.block_sizes(rows, 0, "t", 1))
+
+
+@pytest.mark.parametrize("splits", BY_BLOCKS.values(), ids=BY_BLOCKS)
+def test_the_part_of_a_block_does_not_depend_on_how_many_blocks_follow(splits) -> None:
+    many = splits.block_parts(1_000, 0, "t", 1)
+    for blocks in (1, 7, 999):
+        np.testing.assert_array_equal(splits.block_parts(blocks, 0, "t", 1), many[:blocks])
+    assert all((splits.block_parts(1_000, *names) != many).any() for names in ((1, "t", 1), (0, "u", 1), (0, "t", 2)))
+
+
+def test_every_block_is_as_likely_in_every_part() -> None:
+    """20,000 blocks: χ² of the parts' sizes. False alarm 1e-6 each."""
+    for splits, shares in ((BY_BLOCKS["5 folds"], [0.2] * 5), (BY_BLOCKS["hold-out"], [0.3, 0.7])):
+        counts = np.bincount(splits.block_parts(20_000, 0, "t", 0))
+        assert stats.chisquare(counts, 20_000 * np.array(shares)).pvalue > 1e-6
+
+
+def test_too_few_blocks_and_rows_that_are_left_out_are_refused() -> None:
+    splits = BY_BLOCKS["5 folds"]
+    with pytest.raises(
+        Refused, match=r"^With splits\.by=blocks, 8,000 rows are 2 blocks of 4,096, and repeat 3 leaves one of 5 parts"
+    ):
+        splits.assign(8_000, 8_000, 0, "t", 3)
+    with pytest.raises(Refused, match=r"^With splits\.by=blocks every row belongs to a part: leave out dataset\.sample_rate"):
+        splits.assign(10**6, 999_999, 0, "t", 0)
+
+
+def test_assigning_rows_is_what_older_cells_are_keyed_by() -> None:
+    assert "by" not in Splits().as_config()
+    assert Splits(by="blocks").as_config() == {**Splits().as_config(), "by": "blocks"}
+    assert Splits(by="blocks").describe() == "50 x 5-fold of blocks"

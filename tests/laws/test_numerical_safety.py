@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import Rows, fraction_bits, scale
+from dpbench.data.scaling import FRACTION_BITS, Rows, scale
 from dpbench.data.table import Column, Table
 
 TOLERANCE = 1e-9
@@ -59,7 +59,7 @@ def unequal(ratio: float, offset: float, seed: int) -> np.ndarray:
     """Return columns of which the last one's spread is smaller by this ratio: few rows differ, and by a few grid steps."""
     generator = np.random.default_rng(seed)
     features = generator.uniform(-1, 1, (ROWS, 5))
-    step = 2.0 ** -fraction_bits(ROWS)
+    step = 2.0**-FRACTION_BITS
     share = min(0.5, (features[:, 0].std() / ratio / step) ** 2)
     height = max(1.0, features[:, 0].std() / ratio / step / 0.5)
     features[:, -1] = np.round(offset / step) * step + step * np.round(height) * (generator.random(ROWS) < share)
