@@ -6,6 +6,7 @@ import numpy as np
 
 from dpbench.accounting.calibration import calibrated
 from dpbench.accounting.composition import compose
+from dpbench.base.read_only import read_only
 from dpbench.cells.cell import Settings
 from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
@@ -17,6 +18,9 @@ from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 
+MAX_MADE_UP_ROWS = 2**20
+"""Rows of a made-up table: no more, so that matching a budget takes little memory however large the table is."""
+
 
 def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> Budget:
     """Return the budget: ``claimed`` is ε in the mechanism's own currency, ``matched`` what is accounted as (ε, δ).
@@ -27,7 +31,7 @@ def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: 
     claimed = Budget(settings.epsilon, settings.delta, mechanism.counted(), settings.accounting)
     if settings.budget == "claimed" or claimed.currency == "pure":
         return claimed
-    sample = WholeSample(made_up(geometry, n))
+    sample = _MadeUpSample(geometry, n)
 
     def accounted(epsilon: float) -> float:
         curator = Curator(sample, Draws(0, "made up", [(0, 0)]), replace(claimed, epsilon=epsilon))
@@ -35,6 +39,18 @@ def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: 
         return compose([entry.cost for entry in curator.ledger.entries], settings.delta).epsilon
 
     return replace(claimed, epsilon=calibrated(settings.epsilon, settings.delta, claimed.currency, accounted))
+
+
+class _MadeUpSample(WholeSample):
+    """Made-up rows that count as n, which for the largest tables is more than there are: no cost may depend on rows."""
+
+    def __init__(self, geometry: Geometry, n: int) -> None:
+        super().__init__(made_up(geometry, min(n, MAX_MADE_UP_ROWS)))
+        self._n = n
+
+    @property
+    def n(self) -> np.ndarray:
+        return read_only(np.array([float(self._n)]))
 
 
 def made_up(geometry: Geometry, n: int) -> Rows:

@@ -14,10 +14,12 @@ from dpbench.cells.cell import Cell
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.model import Model
 from dpbench.data.blocks import Block
+from dpbench.data.geometry import Geometry
 from dpbench.data.persons import Persons
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale, spreads_in_steps
 from dpbench.data.splits import Splits
+from dpbench.data.streamed_sums import StreamedSums
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
@@ -27,7 +29,7 @@ from dpbench.records.leaks import Leak
 SELECTION_OPTIONS = frozenset(
     {
         *("path", "scaling", "sample_n", "attributes", "target", "threshold", "sensitive", "bounds", "levels"),
-        *("person", "rows_per_person", "encoding", "header", "decimal", "thousands", "title", "resample"),
+        *("person", "rows_per_person", "encoding", "header", "decimal", "thousands", "title", "resample", "stream"),
     }
 )
 """Dataset options that select or rescale rows and columns; they do not change any random stream."""
@@ -49,8 +51,23 @@ class ScaledTable:
         return spreads_in_steps(self.rows)
 
 
+@dataclass(frozen=True)
+class TableSummary:
+    """What is known of a table without its rows."""
+
+    geometry: Geometry
+    rows: int
+    """The number of rows that it counts as: public."""
+    leaks: tuple[Leak, ...]
+    dropped: int = 0
+    beyond_limit: int = 0
+
+
 class DatasetRows:
     """The rows of one dataset as one model sees them, repeat by repeat, and their true coefficients where these are known."""
+
+    streamed = False
+    """Whether rows are read again at every pass over them."""
 
     def __init__(self, dataset: Dataset, model: Model, splits: Splits, seed: int) -> None:
         self.dataset = dataset.for_target(model.target)
@@ -68,6 +85,24 @@ class DatasetRows:
         if self.dataset.resample:
             return self._last_resample.get(repeat, lambda: self._resample(repeat))
         return self._table(self._drawn(repeat))
+
+    def take(self, sums: StreamedSums) -> None:
+        """Use sums over a streamed table that were made elsewhere."""
+        raise ValueError("Only a streamed table has sums without rows.")
+
+    def facts(self, repeat: int) -> TableSummary:
+        """Return what is known of a repeat's table without its rows."""
+        table = self.scaled(repeat)
+        return TableSummary(table.rows.geometry, table.rows.public_n, table.leaks, table.dropped, table.beyond_limit)
+
+    def clipped(self, repeat: int) -> tuple[float, tuple[float, ...]]:
+        """Return the share of targets, and of each feature column's values, that lie outside the declared bounds."""
+        rows = self.scaled(repeat).rows
+        return rows.target_clipped, rows.features_clipped
+
+    def spreads(self, repeat: int) -> np.ndarray:
+        """Return the standard deviation of each feature column in steps of the grid: private, as the rows are."""
+        return self.scaled(repeat).spreads
 
     def known_coefficients(self, runs: Sequence[tuple[int, int]]) -> np.ndarray:
         """Return the true coefficients of the rows of each run, a (repeat, fold): (runs, D), NaN where they are not known.
@@ -137,7 +172,9 @@ class DatasetRows:
         # a table with persons is the same for all repeats
         counts = None if self.scaled(repeats[0]).persons is None else self.part_sizes(repeats[0])
         parts, tests = self.splits.parts, self.splits.tests
-        return Block(lambda repeat: self.scaled(repeat).rows, self.labels, repeats, parts, tests, counts)
+        return Block(
+            lambda repeat: self.scaled(repeat).rows, self.labels, repeats, parts, tests, counts, self.splits.by == "blocks"
+        )
 
 
 def identity(dataset: Dataset) -> str:
@@ -149,8 +186,17 @@ def identity(dataset: Dataset) -> str:
 def rows_of(cell: Cell) -> DatasetRows:
     """Return the rows of a cell's dataset as its model sees them; the last ones are cached."""
     return last_rows.get(
-        cell.shared, lambda: DatasetRows(cell.build("dataset"), cell.build("model"), cell.splits, cell.settings.seed)
+        cell.shared, lambda: dataset_rows(cell.build("dataset"), cell.build("model"), cell.splits, cell.settings.seed)
     )
+
+
+def dataset_rows(dataset: Dataset, model: Model, splits: Splits, seed: int) -> DatasetRows:
+    """Return the rows of a dataset as a model sees them: loaded, or streamed where the dataset says so."""
+    if dataset.streams():
+        from dpbench.cells.streaming import StreamedRows  # it builds on this module
+
+        return StreamedRows(dataset, model, splits, seed)
+    return DatasetRows(dataset, model, splits, seed)
 
 
 last_rows: OneEntryCache[DatasetRows] = OneEntryCache()

@@ -31,8 +31,8 @@ from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
+from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
-from dpbench.data.scaling import Rows
 from dpbench.inference.wording import absent
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
@@ -83,10 +83,13 @@ class UnitRunner:
         start = time.perf_counter()
         self.repeats = unit.repeats
         self.source = rows_of(unit.cells[0])
-        first = self.source.scaled(unit.repeats[0])  # before the block passes over the tables of the later repeats
-        self.target_clipped = first.rows.target_clipped
-        self.features_clipped = _of_numeric_features(first.rows.features_clipped, first.rows)
-        self.least_spread = min(_of_numeric_features(first.spreads, first.rows).values(), default=MIN_SPREAD_STEPS)
+        if unit.sums is not None:
+            self.source.take(unit.sums)
+        first = self.source.facts(unit.repeats[0])  # before the block passes over the tables of the later repeats
+        self.target_clipped, features_clipped = self.source.clipped(unit.repeats[0])
+        self.features_clipped = _of_numeric_features(features_clipped, first.geometry)
+        spreads = _of_numeric_features(self.source.spreads(unit.repeats[0]), first.geometry)
+        self.least_spread = min(spreads.values(), default=MIN_SPREAD_STEPS)
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
@@ -199,7 +202,8 @@ class UnitRunner:
             except Violation as error:
                 violation = str(error)
             self._check_seconds = time.perf_counter() - start - elapsed
-        seconds = self._seconds_of_one_fit(mechanism, budget) if 0 in self.repeats else None
+        timed = 0 in self.repeats and not self.source.streamed  # a fit from rows would be a pass over the file
+        seconds = self._seconds_of_one_fit(mechanism, budget) if timed else None
         return CellFit(mechanism, budget, fit, curator.ledger, seconds, violation)
 
     def _check_noise(self, mechanism: Mechanism, budget: Budget, fit: Fit) -> None:
@@ -265,10 +269,10 @@ class UnitRunner:
         return self._remembered[entry]
 
 
-def _of_numeric_features(values: Iterable[float], rows: Rows) -> dict[str, float]:
+def _of_numeric_features(values: Iterable[float], geometry: Geometry) -> dict[str, float]:
     """Return the value of each numeric feature; one-hot columns are neither clipped nor truncated."""
-    one_hot = {index for group in rows.geometry.groups for index in group}
-    pairs = zip(rows.geometry.columns, values, strict=True)
+    one_hot = {index for group in geometry.groups for index in group}
+    pairs = zip(geometry.columns, values, strict=True)
     return {name: float(value) for index, (name, value) in enumerate(pairs) if index not in one_hot}
 
 

@@ -1,12 +1,13 @@
 """What a work unit is, and what comes back from it: the only data that travels between the parent process and its workers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpbench.base.phases import PhaseSeconds
 from dpbench.cells.cell import Cell, digest
 from dpbench.cells.intervals import CellIntervals
+from dpbench.data.streamed_sums import StreamedSums
 from dpbench.privacy.ledger import Ledger
 
 
@@ -16,6 +17,8 @@ class Unit:
 
     cells: tuple[Cell, ...]
     repeats: tuple[int, ...]
+    sums: StreamedSums | None = field(default=None, repr=False, compare=False)
+    """The sums of a streamed table, where workers have made them already."""
 
     @property
     def name(self) -> str:
@@ -29,7 +32,7 @@ class Unit:
 
     @property
     def one_cell_each(self) -> list["Unit"]:
-        return [Unit((cell,), self.repeats) for cell in self.cells]
+        return [replace(self, cells=(cell,)) for cell in self.cells]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dpbench.base.one_thread import one_thread
 from dpbench.base.terminal import say
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
-from dpbench.cells.loading import DatasetRows
+from dpbench.cells.loading import dataset_rows
 from dpbench.data.splits import Splits
 from dpbench.registry.lookup import build
 
@@ -68,8 +68,8 @@ def _subjects(overrides: Sequence[str]) -> Iterator[tuple[str, AuditSubject]]:
             raise Refused("audit.level=none audits nothing. It must be one of replay, component, release, all.")
         check_memory(dataset, Splits())
         try:
-            rows = DatasetRows(dataset, model, Splits(), settings.seed)
-            geometries = [rows.scaled(0).rows.geometry] if "dataset" in keys else example_geometries(model)
+            rows = dataset_rows(dataset, model, Splits(by="blocks"), settings.seed)  # nothing is split here
+            geometries = [rows.facts(0).geometry] if "dataset" in keys else example_geometries(model)
         except Inapplicable as error:
             reasons.append(f"{dataset.name}: {error}")
             continue

@@ -12,6 +12,7 @@ from dpbench.base.options import option
 from dpbench.contracts.component import Component
 from dpbench.data.geometry import Scaling, TargetKind
 from dpbench.data.table import Table
+from dpbench.data.table_stream import TableStream
 
 RESAMPLED = "Each repeat draws its rows from the table with replacement: the table stands for the population."
 
@@ -33,7 +34,8 @@ class Dataset(Component):
         number; ``options_for(attributes)``: options that give the table attributes which it lacks by default;
         ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether every repeat draws its
         own table; ``fingerprint()``: a text that changes when the data changes; ``fetch(say)``: how to download the data;
-        ``shape()``: the numbers of rows and features, if the options decide them, so that a table too large is refused unloaded.
+        ``shape()``: the numbers of rows and features, if the options decide them, so that a table too large is refused unloaded;
+        ``for_memory(memory)``, ``streams()`` and ``stream_table()``: for a table that may be larger than the memory.
 
     Every dataset has the options below. Bounds are public: they are declared here or by the user. If a user asks for bounds
     that are read from the rows, the table carries a leak.
@@ -167,6 +169,10 @@ class Dataset(Component):
                 raise Refused(f"dataset.sample_n={self.sample_n} needs more {what} than dataset={self.name} has: {table.units}.")
             # the beginning of a permutation, so that a smaller sample is part of a larger one
             table = table.take_units(generator.permutation(table.units)[: self.sample_n])
+        return self.declared(table)
+
+    def declared(self, table: Table) -> Table:
+        """Return the table with the threshold and the sensitive attributes that the options declare."""
         if self.threshold is not None:
             target = table.target
             if not target.low <= self.threshold < target.high:
@@ -176,6 +182,18 @@ class Dataset(Component):
                 )
             table = replace(table, threshold=self.threshold)
         return replace(table, sensitive=self.sensitive) if self.sensitive is not None else table
+
+    def for_memory(self, memory: int) -> Self:
+        """Return the dataset with the decision whether a machine with this memory, in bytes, streams it: itself by default."""
+        return self
+
+    def streams(self) -> bool:
+        """Return whether the rows are read in chunks, again for every pass, instead of loaded."""
+        return False
+
+    def stream_table(self) -> TableStream:
+        """Return the table that is read in chunks, if ``streams()``: how to read it, and no row yet."""
+        raise Refused(f"dataset={self.name} is not read in chunks: only tables in CSV and Parquet files are.")
 
     def rows_per_repeat(self, rows: int) -> int:
         """Return the number of rows that a repeat uses: public, because n is."""

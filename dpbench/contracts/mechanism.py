@@ -46,6 +46,8 @@ class Mechanism(ModelUser):
         if an option decides it; ``published_sensitivity``: the rule for bounds that the paper prints
         (``sensitivity=published``). With it goes an option ``sensitivity: Sensitivity = option("auto", ...)``, which a
         mechanism passes to ``l1_bound``; ``tight`` needs no option, and says that no published bound is known;
+        ``moments_alone``: whether every answer is a linear map of second moments, an unweighted ``MomentQuery``, so that it also
+        runs on a table that is streamed; ``uses_moments_alone()``: the same, if an option decides it;
         ``handles_persons``: whether the guarantee also holds where a person has several rows (``geometry.rows_per_person``).
         Bounds of the queries are for all rows of a person then; a bound that the mechanism states itself must be, too.
 
@@ -67,6 +69,7 @@ class Mechanism(ModelUser):
     currency: ClassVar[Currency] = "pure"
     depends_on_budget: ClassVar[bool] = True
     published_sensitivity: ClassVar[Sensitivity | None] = None
+    moments_alone: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
@@ -79,6 +82,10 @@ class Mechanism(ModelUser):
     def uses_budget(self) -> bool:
         """Return whether the fit depends on the budget, on ε, δ and how they are counted: its class says so, or an option."""
         return self.depends_on_budget
+
+    def uses_moments_alone(self) -> bool:
+        """Return whether every answer is a linear map of second moments: its class says so, or an option decides."""
+        return self.moments_alone
 
     def sensitivity_rule(self, key: SensitivityKey = "tight") -> Sensitivity | None:
         """Return the rule of this mechanism's bounds when the command says ``key``; None if no rule changes them."""

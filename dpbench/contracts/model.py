@@ -150,10 +150,16 @@ class Model(Component):
     target: ClassVar[TargetKind] = "real"
     primary: ClassVar[str] = "rmse"
     provides: ClassVar[frozenset[Capability]] = frozenset()
+    moments_alone: ClassVar[bool] = False
+    """Whether the non-private fit and its standard errors need second moments alone, so that tables can be streamed."""
     metrics: ClassVar[frozenset[str]] = frozenset()
     """Metrics that the model asks for by name, besides those that every model of its target has."""
 
     intercept: bool = option(True, help="append a column of ones (its coefficient is not penalised)")
+
+    def uses_moments_alone(self) -> bool:
+        """Return whether the non-private fit needs second moments alone: the class says so, or an option decides."""
+        return self.moments_alone
 
     @abstractmethod
     def prepare(self, curator: Curator) -> Problem:

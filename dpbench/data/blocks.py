@@ -12,6 +12,7 @@ from dpbench.data.bins import Partition
 from dpbench.data.moments import EXACT_ROWS, Moments, from_multiples, gram, whole_multiples
 from dpbench.data.samples import Sample, Summand, TableOfRuns, sum_contributions
 from dpbench.data.scaling import CHUNK, Rows
+from dpbench.data.splits import BLOCK_ROWS
 
 
 @dataclass(eq=False)
@@ -27,6 +28,8 @@ class Block:
     tests: int
     public_counts: np.ndarray | None = None
     """The number of rows that each part of a repeat counts as, where that is not the number of its labels."""
+    by_blocks: bool = False
+    """Whether blocks of consecutive rows were assigned to parts."""
 
     def __post_init__(self) -> None:
         self.labels = cache(lambda repeat: read_only(self.labels_of(repeat)))
@@ -34,8 +37,8 @@ class Block:
         self._half_ranges: dict[int, float] = {}
         self._bins: tuple[Partition, Rows, np.ndarray] | None = None
         self.geometry = self.rows(self.repeats[0]).geometry
-        self.train: Sample = _BlockSample(self, training=True)
-        self.test: Sample = _BlockSample(self, training=False)
+        self.train: Sample = BlockSample(self, training=True)
+        self.test: Sample = BlockSample(self, training=False)
 
     @property
     def runs(self) -> list[tuple[int, int]]:
@@ -98,12 +101,14 @@ class Block:
         buffer = np.empty((min(CHUNK, rows.n), columns))
         for first in range(0, rows.n, EXACT_ROWS):  # sums over more rows are not exact in float64
             sums, of_all = np.zeros(multiples.shape), np.zeros(total.shape)
-            for start in range(first, min(first + EXACT_ROWS, rows.n), CHUNK):
-                z = rows.z[start : start + CHUNK]
+            last = min(first + EXACT_ROWS, rows.n)
+            for start in range(first, last, CHUNK):
+                chunk = slice(start, min(start + CHUNK, last))
+                z = rows.z[chunk]
                 if by_total:
                     of_all += gram(z)
                 for repeat, of_rows in enumerate(labels):
-                    of_chunk = of_rows[start : start + CHUNK]
+                    of_chunk = of_rows[chunk]
                     for part in gathered:
                         index = np.flatnonzero(of_chunk == part)
                         chosen = np.take(z, index, axis=0, out=buffer[: len(index)], mode="clip")  # other modes copy the buffer
@@ -137,7 +142,7 @@ class Block:
         return self._bins[2]
 
 
-class _BlockSample(Sample):
+class BlockSample(Sample):
     """The training or the test rows of a block's runs."""
 
     def __init__(self, block: Block, training: bool) -> None:
@@ -170,6 +175,10 @@ class _BlockSample(Sample):
         # rows are taken chunk by chunk: a copy of a large table would cost more than most passes over it
         repeat, index = self._row_index(run)
         rows = self._block.rows(repeat)
+        if self._block.by_blocks:
+            # as a streamed table is read: how many rows are multiplied at a time may change a score's last bit
+            starts = np.flatnonzero(np.diff(index // BLOCK_ROWS, prepend=-1))
+            return (rows.take(slice(part[0], part[-1] + 1)) for part in np.split(index, starts[1:]))
         return (rows.take(index[start : start + CHUNK]) for start in range(0, len(index), CHUNK))
 
     def tables(self) -> Iterator[TableOfRuns]:

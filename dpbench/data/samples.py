@@ -201,7 +201,12 @@ class _Narrow(_View):
         return Moments(self._sample.moments.gram[:, self._columns[:, None], self._columns], self.geometry)
 
     def rows(self, run: int) -> Rows:
-        rows = self._sample.rows(run)
+        return self._narrow(self._sample.rows(run))
+
+    def chunks(self, run: int) -> Iterator[Rows]:
+        return map(self._narrow, self._sample.chunks(run))
+
+    def _narrow(self, rows: Rows) -> Rows:
         return Rows(np.take(rows.z, self._columns, axis=1), self.geometry, persons=rows.persons)
 
 

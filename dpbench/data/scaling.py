@@ -8,7 +8,7 @@ keeps bounds and norms.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,9 @@ from dpbench.data.table import Table
 
 Groups = Mapping[str, tuple[int, ...]]
 """The positions of each one-hot group's columns."""
+
+Columns = np.ndarray | Sequence[np.ndarray]
+"""The columns of some rows, one after the other."""
 
 FRACTION_BITS = PRODUCT_BITS // 2
 """The binary digits after the point of a scaled value."""
@@ -89,41 +92,65 @@ class Rows:
 
 def scale(table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> Rows:
     """Clip, map and truncate the rows of a table; a binary target says whether the table's threshold is exceeded."""
-    groups = _groups(table)
-    if scaling == "corner":
-        _check_corner(groups, intercept)
-    if table.n > MAX_ROWS:
-        raise Refused(f"Sums over a table are exact for up to {MAX_ROWS:,} rows. Got {table.n:,} rows instead.")
+    check_rows(table.n)
+    scaler = Scaler(table, scaling, intercept, target)
     z = np.empty((table.rows, len(table.columns) + 2))  # filled in place: tables may be large
-    z[:, 0] = 1
-    constant = _map_features(table, groups, scaling, intercept, z[:, 1:-1])
-    truncate(z[:, 1:-1])
-    constant = float(truncate(np.array([constant]))[0]) if intercept else 1.0
-    target_clipped, low, high = 0.0, table.target.low, table.target.high
-    if target == "real":
-        z[:, -1] = table.target.to_box(table.response)
-        target_clipped = _share_outside(table.response, low, high)
-    elif table.threshold is None:
-        raise Refused(f"The target {table.target.name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}].")
-    else:
-        z[:, -1] = table.response > table.threshold
-    truncate(z[:, -1])
-    geometry = Geometry(
+    scaler.fill(table.features.T, table.response, z)
+    target_clipped = _share_outside(table.response, table.target.low, table.target.high) if target == "real" else 0.0
+    geometry = scaler.geometry
+    persons = None if table.persons is None else table.persons.count
+    coefficients = _scaled_coefficients(table, geometry)
+    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling), persons, coefficients)
+
+
+class Scaler:
+    """How the rows of one table are scaled: by its declarations alone, so that its rows may come in chunks."""
+
+    def __init__(self, table: Table, scaling: Scaling, intercept: bool, target: TargetKind) -> None:
+        groups, low, high = _groups(table), table.target.low, table.target.high
+        if scaling == "corner":
+            _check_corner(groups, intercept)
+        if target == "binary" and table.threshold is None:
+            raise Refused(
+                f"The target {table.target.name!r} is not binary: set dataset.threshold, in the range [{low:g}, {high:g}]."
+            )
+        self._table = table
+        self._groups = groups
+        self.geometry = _geometry(table, groups, scaling, intercept, target)
+
+    def fill(self, features: Columns, response: np.ndarray, z: np.ndarray) -> None:
+        """Write scaled rows into ``z``: a column of ones, the features, which come as columns, and the target."""
+        table = self._table
+        z[:, 0] = 1
+        _map_features(table, features, self._groups, self.geometry, z[:, 1:-1])
+        if self.geometry.target == "real":
+            z[:, -1] = table.target.to_box(response)
+        else:
+            z[:, -1] = response > table.threshold
+        truncate(z[:, 1:])
+
+
+def check_rows(rows: int) -> None:
+    """Refuse a table whose sums would not be exact."""
+    if rows > MAX_ROWS:
+        raise Refused(f"Sums over a table are exact for up to {MAX_ROWS:,} rows. Got {rows:,} rows instead.")
+
+
+def _geometry(table: Table, groups: Groups, scaling: Scaling, intercept: bool, target: TargetKind) -> Geometry:
+    constant = _intercept_constant(table, groups, scaling, intercept)
+    return Geometry(
         columns=tuple(column.name for column in table.columns),
         groups=tuple(groups.values()),
         intercept=intercept,
         scaling=scaling,
         target=target,
-        constant=constant,
+        constant=float(truncate(np.array([constant]))[0]) if intercept else 1.0,
         target_column=table.target if target == "real" else None,
         attributes=tuple(column.attribute for column in table.columns),
         sensitive=table.sensitive,
         levels=tuple(column.levels for column in table.columns),
         rows_per_person=None if table.persons is None else table.persons.rows_each,
     )
-    persons = None if table.persons is None else table.persons.count
-    coefficients = _scaled_coefficients(table, geometry)
-    return Rows(z, geometry, target_clipped, _features_clipped(table, scaling), persons, coefficients)
 
 
 def spreads_in_steps(rows: Rows) -> np.ndarray:
@@ -133,7 +160,12 @@ def spreads_in_steps(rows: Rows) -> np.ndarray:
         features = chunk.z[:, 1:-1]
         sums += features.sum(axis=0)
         squares += np.einsum("ij,ij->j", features, features)
-    variances = squares / rows.n - np.square(sums / rows.n)
+    return steps_of_spreads(sums, squares, rows.n)
+
+
+def steps_of_spreads(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+    """Return standard deviations in steps of the grid, from sums over n rows of values and of their squares."""
+    variances = squares / n - np.square(sums / n)
     return np.asarray(np.sqrt(np.maximum(variances, 0)) * 2.0**FRACTION_BITS)
 
 
@@ -145,27 +177,33 @@ def truncate(values: np.ndarray, bits: int = FRACTION_BITS) -> np.ndarray:
     return values
 
 
-def _map_features(table: Table, groups: Groups, scaling: Scaling, intercept: bool, out: np.ndarray) -> float:
-    """Write the features as the scaling says; return the constant of the intercept, which shares the ball."""
-    if scaling == "ball" and table.radius is not None:
-        # a declared norm: clip every row to it; the features and an intercept share the ball equally
-        out[:] = table.features
-        share = math.sqrt(2) if intercept else 1.0
+def _map_features(table: Table, features: Columns, groups: Groups, geometry: Geometry, out: np.ndarray) -> None:
+    """Write the features as the scaling says."""
+    if geometry.scaling == "ball" and table.radius is not None:
+        # a declared norm: clip every row to it
+        out[:] = np.asarray(features).T
         norms = np.sqrt(np.einsum("ij,ij->i", out, out))
-        out /= (np.maximum(norms, table.radius) * share)[:, None]
-        return 1 / share
-    for index, column in enumerate(table.columns):  # one-hot columns keep 0 and 1
-        values = table.features[:, index]
+        out /= (np.maximum(norms, table.radius) * _share_of_ball(geometry.intercept))[:, None]
+        return
+    for index, (column, values) in enumerate(zip(table.columns, features, strict=True)):  # one-hot columns keep 0 and 1
         out[:, index] = column.to_box(values) if column.group is None else np.clip(values.astype(float), 0, 1)
-    if scaling == "box":
-        return 1.0
-    if scaling == "corner":  # Zhang et al. 2012, footnote 1: (x - low) / ((high - low) sqrt(d))
+    if geometry.scaling == "corner":  # Zhang et al. 2012, footnote 1: (x - low) / ((high - low) sqrt(d))
         out += 1
         out /= 2 * math.sqrt(len(table.columns))
+    elif geometry.scaling == "ball":
+        out /= _ball_norm(table, groups, geometry.intercept)
+
+
+def _intercept_constant(table: Table, groups: Groups, scaling: Scaling, intercept: bool) -> float:
+    """Return the value in the intercept's column, which shares the ball."""
+    if scaling != "ball":
         return 1.0
-    norm = _ball_norm(table, groups, intercept)
-    out /= norm
-    return 1 / norm
+    return 1 / (_ball_norm(table, groups, intercept) if table.radius is None else _share_of_ball(intercept))
+
+
+def _share_of_ball(intercept: bool) -> float:
+    """Return what a declared norm divides by: the features and an intercept share the ball equally."""
+    return math.sqrt(2) if intercept else 1.0
 
 
 def _ball_norm(table: Table, groups: Groups, intercept: bool) -> float:

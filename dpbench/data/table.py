@@ -65,11 +65,14 @@ class Column:
 
     def to_box(self, values: np.ndarray) -> np.ndarray:
         """Clip values to the bounds, transform them, and map them to [-1, 1]."""
-        clipped = np.clip(values.astype(float), self.low, self.high)
+        scaled = np.clip(values.astype(float, copy=False), self.low, self.high)
         if self.transform is not None:
-            clipped = self.transform.apply(clipped)
+            scaled = self.transform.apply(scaled)
         low, high = self._transformed_bounds
-        return np.asarray(np.clip((clipped - low) * (2 / (high - low)) - 1, -1, 1))
+        scaled -= low  # in place: columns may be large
+        scaled *= 2 / (high - low)
+        scaled -= 1
+        return np.asarray(np.clip(scaled, -1, 1, out=scaled))
 
     def from_box(self, scaled: np.ndarray) -> np.ndarray:
         """Map numbers that stand for values between the bounds, when they are in [-1, 1], back to the column's unit."""

@@ -7,6 +7,7 @@ import codecs
 import csv
 import io
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpbench.base.errors import Refused, check_known, refuse_on
+from dpbench.base.errors import Refused, check_known
 from dpbench.data.column_format import ColumnFormat
 from dpbench.files.cells import is_number
 from dpbench.files.codebook import codebook_of
@@ -24,7 +25,6 @@ from dpbench.files.user_files import regular_file
 from dpbench.files.values import ColumnChunk
 
 BLOCK_BYTES = 8 << 20
-BATCH_ROWS = 1 << 17
 BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -61,14 +61,44 @@ class File(ABC):
             )
         check_known(f"column of {self.label}", names, self.names)
 
+    def batches_from(self, names: Sequence[str], first: int) -> Iterator[tuple[int, Any]]:
+        """Yield record batches with the number of rows before each; those that end before row ``first`` may be left out."""
+        start = 0
+        for batch in self.batches(names):
+            yield start, batch
+            start += batch.num_rows
+
+    def starts(self) -> list[int]:
+        """Return the numbers of the rows at which reading can begin without a pass over the rows before."""
+        return [0]
+
+    def count_rows(self) -> int:
+        """Return the number of rows: by reading them, unless the file says how many it has."""
+        return sum(batch.num_rows for batch in self.batches(self.names[:1]))
+
     def chunks(self, names: Sequence[str]) -> Iterator[dict[str, ColumnChunk]]:
         """Yield these columns chunk by chunk."""
-        start, signs = 0, {name: set[str]() for name in names}
-        for batch in self.batches(names):
-            yield {name: ColumnChunk(self.label, name, start, batch.column(name), self.dialect, signs[name]) for name in names}
-            start += batch.num_rows
-        if not start:
+        empty = True
+        for chunk in self.chunks_between(names, 0, None):
+            yield chunk
+            empty = False
+        if empty:
             raise Refused(f"{self.label} has no row below its header.")
+
+    def chunks_between(
+        self, names: Sequence[str], first: int, last: int | None, most: int | None = None
+    ) -> Iterator[dict[str, ColumnChunk]]:
+        """Yield rows ``first`` to ``last`` (not included; None: to the end) of these columns, at most ``most`` at a time."""
+        signs = {name: set[str]() for name in names}
+        for start, batch in self.batches_from(names, first):
+            if last is not None and start >= last:
+                return
+            begin, end = max(first - start, 0), min(batch.num_rows, sys.maxsize if last is None else last - start)
+            for at in range(begin, end, most or max(end, 1)):
+                part, before = batch.slice(at, min(end - at, most or end)), start + at
+                yield {
+                    name: ColumnChunk(self.label, name, before, part.column(name), self.dialect, signs[name]) for name in names
+                }
 
     def read(self, formats: Mapping[str, ColumnFormat]) -> dict[str, np.ndarray]:
         """Read columns: as floats with NaN where a value is missing, or as texts."""
@@ -89,6 +119,8 @@ def open_table(path: str, dialect: Dialect = USUAL_DIALECT, option: str = "datas
         return Extract(codebook, dialect)
     suffix = file.suffix.lower()
     if suffix in (".parquet", ".pq"):
+        from dpbench.files.parquet_files import Parquet
+
         return Parquet(file, label or file.name, dialect, option)
     if suffix in (".xlsx", ".xlsm"):
         from dpbench.files.excel_files import Excel
@@ -213,28 +245,3 @@ class Csv(File):
         except (OSError, EOFError, csv.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise Refused(f"{self.label} cannot be read: {reason or 'it is truncated, or not what its name says'}.") from None
-
-
-class Parquet(File):
-    """A file of typed columns; its texts are read like those of a CSV file."""
-
-    def __init__(self, path: Path, label: str, dialect: Dialect, option: str) -> None:
-        self._path = path
-        super().__init__(label, dialect, option)
-
-    def _names(self) -> tuple[str, ...]:
-        with self._open() as file:
-            return tuple(file.schema_arrow.names)
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        with self._open() as file:
-            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(names), use_threads=False)
-
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
-        import pyarrow
-        from pyarrow import parquet
-
-        sentence = f"{self.label} is not a whole Parquet file."
-        with refuse_on((pyarrow.ArrowException, OSError), sentence), parquet.ParquetFile(self._path) as file:
-            yield file

@@ -65,12 +65,13 @@ class ColumnChunk:
                 )
         elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)):
             raise Refused(f"The column {self.name!r} of {self.label} must hold numbers. Got the type {kind} instead.")
-        values = np.array(compute.cast(array, pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
+        values: np.ndarray = compute.cast(array, pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
         if codes := null_numbers((*self.dialect.nulls, *nulls)):
-            values[np.isin(values, codes)] = np.nan
+            values = np.where(np.isin(values, codes), np.nan, values)
         self._check("must hold finite numbers", "holds an infinite one", np.isinf(values))
-        fractions = whole & ~np.isnan(values) & (values != np.round(values))
-        self._check("is declared to hold whole numbers", "holds a fraction", fractions)
+        if whole:
+            fractions = ~np.isnan(values) & (values != np.round(values))
+            self._check("is declared to hold whole numbers", "holds a fraction", fractions)
         return values
 
     def date_part(self, part: str, date_format: str, nulls: Sequence[str] = ()) -> np.ndarray:

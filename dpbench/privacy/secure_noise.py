@@ -15,7 +15,7 @@ answer, can remove it (Mironov 2012). Here an answer is a sum of integers and th
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -77,7 +77,7 @@ class SecureCurator(Curator):
         library = f"OpenDP {version('opendp')}"
         proof = f"{noise.proof}; discrete on multiples of 2^{grid.power}, scales enlarged for the rounding ({library})"
         self._pay(replace(drawn, proof=proof).ledger_entry(query.name))
-        totals = (grid.sum_steps(query, self._sample.rows(run), run) for run in range(self.runs))
+        totals = (grid.sum_steps(query, self._sample.chunks(run), int(self.n[run]), run) for run in range(self.runs))
         noisy = read_only(np.stack([_answer(drawn, run, grid, total) for run, total in enumerate(totals)]))
         if self.tape is not None:
             call = Call("release", query, self.geometry, noise.cost)
@@ -140,11 +140,11 @@ class _Grid:
             _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: use a smaller ε")
         return cls(power, replaced_rows * 2.0**power)
 
-    def sum_steps(self, query: Query, rows: Rows, run: int) -> np.ndarray:
-        """Return the sum of the rows' rounded contributions, in grid steps."""
+    def sum_steps(self, query: Query, chunks: Iterable[Rows], n: int, run: int) -> np.ndarray:
+        """Return the sum of the rounded contributions of at most n rows, in grid steps."""
         total = np.zeros(query.size, dtype=np.int64)
-        limit = 2.0**62 / max(rows.n, 1)  # keeps the sum of all rows within 64 bits
-        for chunk in rows.chunks():
+        limit = 2.0**62 / max(n, 1)  # keeps the sum of all rows within 64 bits
+        for chunk in chunks:
             steps = np.ldexp(contributions(query, chunk, run), -self.power)
             rounded = np.rint(steps)
             if not (np.abs(rounded) < limit).all() or (not self.rounding and (rounded != steps).any()):

@@ -2,13 +2,16 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.memory import machine_memory
 from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.base.version import __version__
@@ -16,12 +19,15 @@ from dpbench.cells.audit_unit import audited, fit_made_up_rows
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
+from dpbench.cells.streaming import StreamedRows
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
-from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import Rows, scale
+from dpbench.data.geometry import Geometry
+from dpbench.data.samples import Sample, WholeSample
+from dpbench.data.scaling import scale
+from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
 from dpbench.inference.settings import InferenceSettings
 from dpbench.privacy.curator_view import closed
@@ -33,12 +39,13 @@ from dpbench.registry.lookup import build, registry
 from dpbench.releases.interval_making import check_method, make_section, sentence_of_statement
 from dpbench.releases.release_file import Release
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
+from dpbench.sweeps.streamed_tables import needs_rows
 
 
 def release(config: Mapping[str, Any]) -> Release:
     """Return the release that a configuration describes. What is not sound is refused, before it spends anything if possible."""
     model: Model = build("model", config["model"])
-    dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target)
+    dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target).for_memory(machine_memory())
     keys = ("epsilon", "delta", "budget", "accounting", "sensitivity")
     settings = Settings(**{key: config[key] for key in keys}, noise="secure")
     inference = InferenceSettings(**config["inference"])
@@ -48,18 +55,19 @@ def release(config: Mapping[str, Any]) -> Release:
         raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
     if dataset.resample:
         raise Refused("A release is fitted on the table's rows: dataset.resample must be false. Got true instead.")
-    table = _table(dataset, settings.seed)
-    rows = scale(table, dataset.scaling, model.intercept, model.target)
-    if reason := mechanism.unsupported(model, rows.geometry):
+    data = _streamed(dataset, model, mechanism) if dataset.streams() else _loaded(dataset, model, settings.seed)
+    table, geometry = data.table, data.sample.geometry
+    if reason := mechanism.unsupported(model, geometry):
         raise Refused(reason)
-    if len(set(rows.geometry.names)) < len(rows.geometry.names):
+    if len(set(geometry.names)) < len(geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
-    vouched_by = _replayed(settings, mechanism, model, rows, inference)
-    fit, ledger = _fitted(settings, mechanism, model, table, rows)
-    section = make_section(fit, inference, rows.geometry, rows.public_n)
+    n = int(data.sample.n[0])
+    vouched_by = _replayed(settings, mechanism, model, geometry, n, inference)
+    fit, ledger = _fitted(settings, mechanism, model, data)
+    section = make_section(fit, inference, geometry, n)
     total = ledger.total
     facts: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": ledger.neighbours}
-    facts |= {**_size(table), "noise": "secure"}
+    facts |= {**_size(data), "noise": "secure"}
     facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict(), "vouched_by": vouched_by}
     return Release(
         model={"name": model.name, **model.options()},
@@ -73,40 +81,75 @@ def release(config: Mapping[str, Any]) -> Release:
         radius=table.radius,
         threshold=table.threshold if model.target == "binary" else None,
         intercept=model.intercept,
-        weights=dict(zip(rows.geometry.names, map(float, fit.weights[0]), strict=True)),
+        weights=dict(zip(geometry.names, map(float, fit.weights[0]), strict=True)),
         privacy=facts,
-        statement=_statement(facts, dataset, table, rows.geometry.target_column, section),
+        statement=_statement(facts, dataset, data, geometry.target_column, section),
         made_by=f"dpbench {__version__}, {registry().version_of(type(mechanism))}, OpenDP {version('opendp')}",
         inference=section,
     )
 
 
-def _size(table: Table) -> dict[str, int]:
+@dataclass(frozen=True)
+class _Data:
+    """What a release is fitted on."""
+
+    table: Table
+    """The table; of a streamed one, what is declared of it."""
+    sample: Sample
+    rows: int
+
+
+def _size(data: _Data) -> dict[str, int]:
     """Return how many rows the table has or, where persons may have several, what is public instead."""
+    table = data.table
     if table.persons is None:
-        return {"rows": table.rows}
+        return {"rows": data.rows}
     return {"persons": table.persons.count, "rows_per_person": table.persons.rows_each}
 
 
 def _table(dataset: Dataset, seed: int) -> Table:
     """Load all rows. The seed draws those of a synthetic table, as in a sweep, and no noise."""
-    try:
+    with _quoting_no_row(dataset):
         return dataset.select(stream(seed, identity(dataset), "table", 0 if dataset.redrawn() else -1))
+
+
+def _loaded(dataset: Dataset, model: Model, seed: int) -> _Data:
+    """Load all rows, and scale them."""
+    table = _table(dataset, seed)
+    return _Data(table, WholeSample(scale(table, dataset.scaling, model.intercept, model.target)), table.rows)
+
+
+def _streamed(dataset: Dataset, model: Model, mechanism: Mechanism) -> _Data:
+    """Read all rows once, which checks them; every query reads them again."""
+    if reason := needs_rows(mechanism, model):
+        raise Refused(reason)
+    with one_thread(), _quoting_no_row(dataset):
+        rows = StreamedRows(dataset, model, Splits(repeats=1, by="blocks"), seed=0)
+        return _Data(rows.stream.head, rows.whole_sample(), rows.stream.rows)
+
+
+@contextmanager
+def _quoting_no_row(dataset: Dataset) -> Iterator[None]:
+    """Refuse a dataset whose reading fails, without the error's own text, which could quote a row."""
+    try:
+        yield
     except Refused:
         raise
-    except Exception as error:  # noqa: BLE001  its text, or a traceback, could quote rows
+    except Exception as error:  # noqa: BLE001  a traceback could quote rows, too
         raise Refused(f"The dataset {dataset.name} cannot be loaded: {type(error).__name__}.") from None
 
 
-def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows, inference: InferenceSettings) -> dict[str, Any]:
+def _replayed(
+    settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int, inference: InferenceSettings
+) -> dict[str, Any]:
     """Replay the mechanism on made-up rows of the table's geometry; return what vouches for its proofs, or refuse it."""
     with one_thread():
-        result = audited(mechanism, model, settings, rows.geometry, rows.public_n, AuditSettings("replay"))
+        result = audited(mechanism, model, settings, geometry, n, AuditSettings("replay"))
     if result.passed is None:
         raise Refused(f"{mechanism.name} cannot be released, because it was not replayed: {result.reason}")
     if not result.passed:
         raise Refused(f"{mechanism.name} cannot be released, because a replay refuted its claim: {result.sentence}")
-    rehearsal = fit_made_up_rows(settings, mechanism, model, rows.geometry, rows.public_n)
+    rehearsal = fit_made_up_rows(settings, mechanism, model, geometry, n)
     if isinstance(rehearsal, str):
         raise Refused(f"{mechanism.name} cannot be released: {rehearsal} No row of the table was used, and no ε is spent.")
     check_method(rehearsal, inference)
@@ -115,10 +158,10 @@ def _replayed(settings: Settings, mechanism: Mechanism, model: Model, rows: Rows
     return {"audit": "replay", "passed": True, "n": result.n, **versions}
 
 
-def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table, rows: Rows) -> tuple[Fit, Ledger]:
-    budget = budget_of(settings, mechanism, model, rows.geometry, rows.public_n)
-    sample = WholeSample(rows)
-    curator = SecureCurator(sample, budget, table.leaks)
+def _fitted(settings: Settings, mechanism: Mechanism, model: Model, data: _Data) -> tuple[Fit, Ledger]:
+    sample = data.sample
+    budget = budget_of(settings, mechanism, model, sample.geometry, int(sample.n[0]))
+    curator = SecureCurator(sample, budget, data.table.leaks)
     ledger = curator.ledger
     checked = runs_plugin(mechanism, model)
     curator.tape = [] if checked else None
@@ -145,15 +188,15 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, table: Table
 
 
 def _statement(
-    facts: Mapping[str, Any], dataset: Dataset, table: Table, target: Column | None, section: ReleasedIntervals | NoIntervals
+    facts: Mapping[str, Any], dataset: Dataset, data: _Data, target: Column | None, section: ReleasedIntervals | NoIntervals
 ) -> str:
     """Return what is promised, to whom, under which assumptions, and what is not."""
-    epsilon, delta = facts["epsilon"], facts["delta"]
+    table, epsilon, delta = data.table, facts["epsilon"], facts["delta"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
     failure = f", except with probability {delta:.3g}" if delta else ""
     bounds = "bounds and the norm of a row" if dataset.scaling == "ball" and table.radius is not None else "bounds"
     if table.persons is None:
-        size, unit, other = f"{table.rows:,} rows", "row", "another"
+        size, unit, other = f"{data.rows:,} rows", "row", "another"
         scope = "The promise is for one row: who is in several rows, or resembles many, is protected less."
     else:
         size = f"{table.persons.count:,} persons, of whom each has at most {table.persons.rows_each} rows that count"

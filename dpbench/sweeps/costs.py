@@ -75,7 +75,7 @@ class Costs:
         return work
 
     def _cell(self, cell: Cell, runs: int) -> Work:
-        size = self._tables[cell.shared].size
+        size = self._tables[cell.shared].size_of_fits
         mechanism, model, attack = cell.mechanism.name, cell.model.name, cell.attack.name
         prior = self._priors.seconds("cell", mechanism, model, size, runs)
         if not registry().get("attack", attack).attacks_nothing:
@@ -87,11 +87,13 @@ class Costs:
     def table(self, unit: Unit) -> Work:
         """Return the work that the cells of a unit share: load the table, pass over its rows, fit and score the references."""
         cell, repeats = unit.cells[0], len(unit.repeats)
-        size = self._tables[cell.shared].size
+        table = self._tables[cell.shared]
+        size = table.size
         values = size.rows * (size.columns + 1)
         loads = repeats if cell.build("dataset").redrawn() else 1
-        prior = values * (SECONDS_PER_VALUE * loads + SECONDS_PER_VALUE_AND_REPEAT * repeats)
-        prior += self._priors.seconds("references", "", cell.model.name, size, cell.splits.tests * repeats)
+        passes = 1 if table.streamed else repeats
+        prior = values * (SECONDS_PER_VALUE * loads + SECONDS_PER_VALUE_AND_REPEAT * passes)
+        prior += self._priors.seconds("references", "", cell.model.name, table.size_of_fits, cell.splits.tests * repeats)
         options = [cell.dataset.as_config(), cell.model.as_config(), cell.splits.scheme]
         return Work(_kind((TABLE, cell.dataset.name, cell.model.name), options, size), prior)
 

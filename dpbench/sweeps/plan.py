@@ -24,6 +24,7 @@ from dpbench.sweeps.feasibility import check_memory, check_sums, sums_bytes
 from dpbench.sweeps.grid import GridPoint
 from dpbench.sweeps.grid_notes import budget_notes
 from dpbench.sweeps.resolution import PartMemo, ResolvedPoint, resolve
+from dpbench.sweeps.streamed_tables import needs_rows
 
 State = Literal["run", "resumed", "pruned"]
 
@@ -31,6 +32,8 @@ BLOCK_ROWS = 4_000_000
 """Rows that one block of repeats passes over: a small table is one block, a large one several that run at the same time."""
 BLOCK_BYTES = 500_000_000
 """The memory of the sums of products of one block of repeats: a wide table has several blocks, too."""
+ROWS_OF_STREAMED_FITS = 10_000
+"""Rows of a table in memory on which a fit takes about as long as on a streamed one."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,17 @@ class TableFacts:
     """The training rows of a run."""
     dropped: int
     beyond_limit: int
+    streamed: bool = False
+    """Whether the rows are read again at every pass over them."""
 
     @property
     def size(self) -> TableSize:
         return TableSize(self.rows, self.geometry.dimension)
+
+    @property
+    def size_of_fits(self) -> TableSize:
+        """The size that a fit's time depends on: a fit to sums takes no longer for more rows."""
+        return TableSize(min(self.rows, ROWS_OF_STREAMED_FITS), self.geometry.dimension) if self.streamed else self.size
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,8 @@ class SweepPlan:
         """Return how many repeats of a cell make a block: as many as its rows and sums allow, and all blocks nearly equal."""
         table, repeats = self.tables[cell.shared], cell.splits.repeats
         by_memory = BLOCK_BYTES // sums_bytes(table.geometry.features, cell.splits)
-        blocks = -(-repeats // max(1, min(BLOCK_ROWS // table.rows, by_memory)))
+        # one pass over a streamed table serves all repeats
+        blocks = 1 if table.streamed else -(-repeats // max(1, min(BLOCK_ROWS // table.rows, by_memory)))
         return -(-repeats // blocks)  # of equal size, so that no worker waits long for the last one
 
     def units(self) -> list[Unit]:
@@ -158,6 +169,8 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
             reason = (
                 f"The attack {attack.name} does not run with dataset.resample=true: a training row may be a test row as well."
             )
+        if not reason and table.streamed:
+            reason = needs_rows(mechanism, model, attack)
         about_attack = () if reason else attack.remarks(table.geometry)
         dropped, remarks = table.dropped, " ".join(filter(None, [dataset.remark, RESAMPLED * dataset.resample, *about_attack]))
         target = table.geometry.target_column
@@ -179,7 +192,8 @@ def _table_facts(cell: Cell) -> TableFacts:
     name = cell.dataset.name
     try:
         source = rows_of(cell)
-        source.labels(0)
+        if not source.streamed:
+            source.labels(0)
         if cell.splits.by == "blocks":  # the parts of each repeat have other sizes, and one could be empty
             for repeat in range(cell.splits.repeats):
                 source.part_sizes(0 if source.dataset.redrawn() else repeat)
@@ -191,9 +205,9 @@ def _table_facts(cell: Cell) -> TableFacts:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
         raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
-    table = source.scaled(0)
-    train_rows, left_out = int(source.part_sizes()[1:].sum()), (table.dropped, table.beyond_limit)
-    return TableFacts(table.rows.geometry, table.rows.public_n, train_rows, *left_out)
+    facts = source.facts(0)
+    train_rows = int(source.part_sizes()[1:].sum())
+    return TableFacts(facts.geometry, facts.rows, train_rows, facts.dropped, facts.beyond_limit, source.streamed)
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
+from dpbench.base.memory import machine_memory
 from dpbench.base.version import __version__
 from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
 from dpbench.contracts.dataset import Dataset
@@ -58,7 +59,7 @@ def resolve(point: GridPoint, swept: Sequence[str], memo: PartMemo | None = None
     """
     config, memo = point.config, memo or PartMemo()
     sections = {kind: repr(config[kind]) for kind in (*KINDS, "splits", "inference")}
-    components: dict[str, Any] = {kind: memo.get((kind, sections[kind]), partial(build, kind, config[kind])) for kind in KINDS}
+    components: dict[str, Any] = {kind: memo.get((kind, sections[kind]), partial(_built, kind, config[kind])) for kind in KINDS}
     settings = Settings(**{item.name: config[item.name] for item in fields(Settings)})
     rule_of = partial(_with_sensitivity, components["mechanism"], settings.sensitivity)
     components["mechanism"], rule, sensitivity = memo.get(("rule", sections["mechanism"], settings.sensitivity), rule_of)
@@ -117,6 +118,12 @@ def resolve_record(config: Mapping[str, Any], params: Mapping[str, str]) -> Reso
         budgeted="epsilon" in config,
     )
     return ResolvedPoint(cell, params, components, components["mechanism"].sensitivity_rule(settings.sensitivity) or "")
+
+
+def _built(kind: str, section: Mapping[str, Any]) -> Any:
+    """Return a component. Whether a table is streamed is decided here, once for all workers, whatever memory they have."""
+    component = build(kind, section)
+    return component.for_memory(machine_memory()) if kind == "dataset" else component
 
 
 def _choice(component: Any) -> ComponentChoice:

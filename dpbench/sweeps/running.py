@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from dpbench.audit.result import AuditResult
 from dpbench.base.errors import Unfinished
@@ -21,6 +22,7 @@ from dpbench.sweeps.engines.loop import Engine, WorkerDied, run
 from dpbench.sweeps.forecast import Forecast
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.sweeps.schedule import UNKNOWN_WORKERS, schedule
+from dpbench.sweeps.streamed_passes import sum_streamed_tables
 
 Item = Unit | AuditUnit
 
@@ -50,12 +52,12 @@ def run_cells(
     costs = Costs.of_this_machine(plan.tables)
     forecast = Forecast(plan, audits.units, costs)
     workers = engine.workers or UNKNOWN_WORKERS
-    units = plan.units()
-    if engine.cells_apart:
-        units = [part for unit in units for part in unit.one_cell_each]
-    items = claimed(schedule(units, audits.units, costs, workers))
     with progress_bar(len(planned_cells), lambda: forecast.seconds_left(workers)) as update:
-        for result in _results(engine, items, audits, forecast):
+        units, failed = sum_streamed_tables(engine, plan)
+        if engine.cells_apart:
+            units = [part for unit in units for part in unit.one_cell_each]
+        items = claimed(schedule(units, audits.units, costs, workers))
+        for result in chain(failed, _results(engine, items, audits, forecast)):
             if result is not None:
                 forecast.finished(result)
                 results[result.key].append(result)

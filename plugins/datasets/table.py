@@ -15,7 +15,8 @@ from dpbench.base.options import option
 from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import hookimpl
 from dpbench.data.column_format import TEXT, ColumnFormat
-from dpbench.data.table import Column, Table
+from dpbench.data.table import Table
+from dpbench.data.table_stream import TableStream
 from dpbench.files.bounds_file import (
     DIALECT_KEYS,
     NO_WEIGHTS,
@@ -34,7 +35,10 @@ from dpbench.files.dialects import Dialect
 from dpbench.files.download_cache import user_file_checksum
 from dpbench.files.person_column import CountedRows
 from dpbench.files.table_files import File
-from dpbench.records.leaks import BOUNDS_FROM_DATA
+from dpbench.files.user_files import regular_file
+
+from ._declared_table import declared_table, expanded
+from ._streamed_file import LARGEST_EXPANSION, StreamedFile, loading_bytes
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,9 @@ class UserTable(Dataset):
     ``person`` names the column that says whose row it is, if a person may have several rows. Then privacy is promised to persons.
     The first ``rows_per_person`` rows of each person count, in the order of the file; later rows are left out, before anything
     else is done. The number of persons is public. Each counts as ``rows_per_person`` rows, of which missing ones add nothing.
+
+    ``stream=true`` reads the rows in chunks, at every pass, as is done by default if they do not fit into memory. It needs
+    ``splits.by=blocks``, and then gives the numbers of the loaded table, for mechanisms that need sums alone.
 
     ``path=cps_00001.xml`` names the codebook of an extract of any IPUMS project, whose data lies next to it. From Python,
     ``dpbench.sweep({"dataset.path": frame, …}, dataset="table")`` takes a DataFrame.
@@ -74,6 +81,7 @@ class UserTable(Dataset):
     encoding: str | None = option(None, help="the encoding of a CSV, such as latin-1; null: utf-8")
     header: bool | None = option(None, help="whether the first row names the columns; null: true")
     decimal: str | None = option(None, help="the decimal separator of numbers in texts; null: a point")
+    stream: bool | None = option(None, help="read the rows in chunks at every pass; null: if they do not fit into memory")
     thousands: str | None = option(None, help="the thousands separator of numbers in texts: comma, point, space, apostrophe")
 
     def __post_init__(self) -> None:
@@ -96,7 +104,64 @@ class UserTable(Dataset):
             raise Refused(f"dataset.weights cannot be set. {NO_WEIGHTS}")
         return super().build(options)
 
+    def options(self) -> dict[str, Any]:
+        """Return every option with its value, without ``stream`` unless the table is streamed: other cells keep their keys."""
+        return {name: value for name, value in super().options().items() if name != "stream" or value}
+
     def load(self, generator: np.random.Generator) -> Table:
+        bounds, target, file, columns = self._opened()
+        formats = {name: column.format for name, column in columns.items()}
+        values, counted = self._read(file, formats)
+        missing = {name: np.isnan(array) for name, array in values.items()}
+        complete = self._complete_rows(file, values, missing, counted, generator)
+        rows = dict(zip(columns, complete.values(file.label).T, strict=True))
+        for name, declaration in columns.items():
+            _refuse_constant(file, name, declaration, rows[name])
+        features = [name for name in columns if name != target]
+        count, width = len(rows[target]), sum(len(columns[name].columns(name)) for name in features)
+        what = f"{file.label}, with {count:,} rows and {width:,} columns (one for each level),"
+        refuse_beyond_memory(what, 8 * count * width)
+        design = [column for name in features for column in expanded(columns[name], rows[name])]
+        return declared_table(
+            *(columns, target, bounds, file.dialect.nulls),
+            np.column_stack([np.empty((len(rows[target]), 0)), *design]),
+            np.ascontiguousarray(rows[target]),
+            complete.leaks,
+            dropped=complete.dropped,
+            declared_n=complete.sample_n is not None,
+            persons=counted.persons.take(~np.any(list(missing.values()), axis=0)) if counted else None,
+            beyond_limit=counted.beyond_limit if counted else 0,
+        )
+
+    def for_memory(self, memory: int) -> Self:
+        if self.stream is not None or not self.path:
+            return self
+        file = regular_file(path_of(self.path))
+        # only a file that is not small is opened
+        large = file.stat().st_size * LARGEST_EXPANSION > memory and loading_bytes(file) > memory
+        return replace(self, stream=True) if large else self
+
+    def streams(self) -> bool:
+        return bool(self.stream)
+
+    def stream_table(self) -> TableStream:
+        for option_name, refused, why in (
+            ("person", self.person is not None, "whose rows belong together is not known before all are read"),
+            ("missing", self.missing == "drop", "n would depend on the rows that are left out"),
+            ("sample_n", self.sample_n is not None, "a sample is drawn from loaded rows"),
+            ("sample_rate", self.sample_rate != 1, "a sample is drawn from loaded rows"),
+            ("resample", self.resample, "rows are drawn from loaded ones"),
+            ("bounds", self.bounds == "data", "bounds must be known before the rows are read"),
+        ):
+            if refused:
+                raise Refused(f"A streamed table cannot have dataset.{option_name}={getattr(self, option_name)}: {why}.")
+        bounds, target, file, columns = self._opened()
+        width = sum(len(column.columns(name)) for name, column in columns.items() if name != target)
+        head = declared_table(columns, target, bounds, file.dialect.nulls, np.zeros((2, width)), np.zeros(2))
+        return StreamedFile(file, columns, target, self.declared(head))
+
+    def _opened(self) -> tuple[Bounds, str, File, dict[str, ColumnDeclaration]]:
+        """Return the bounds, the target, the file and the declarations of the columns that are read."""
         bounds = self._declared_bounds()
         target = self.target or bounds.target
         if not target:
@@ -107,34 +172,7 @@ class UserTable(Dataset):
         columns = self._columns_from_data(file, target) if from_data else self._declared_columns(file, bounds, target)
         if self.missing == "level":
             columns = {name: column if name == target else column.with_unknown() for name, column in columns.items()}
-        formats = {name: column.format for name, column in columns.items()}
-        values, counted = self._read(file, formats)
-        missing = {name: np.isnan(array) for name, array in values.items()}
-        complete = self._complete_rows(file, values, missing, counted, generator)
-        rows = dict(zip(columns, complete.values(file.label).T, strict=True))
-        for name, declaration in columns.items():
-            _refuse_constant(file, name, declaration, rows[name])
-        features = [name for name in columns if name != target]
-        design = [column for name in features for column in columns[name].columns(name)]
-        column, threshold = _target_column(target, columns[target])
-        count = len(rows[target])
-        what = f"{file.label}, with {count:,} rows and {len(design):,} columns (one for each level),"
-        refuse_beyond_memory(what, 8 * count * len(design))
-        expanded = [np.empty((len(rows[target]), 0)), *(_expanded(columns[name], rows[name]) for name in features)]
-        return Table(
-            tuple(design),
-            column,
-            np.column_stack(expanded),
-            np.ascontiguousarray(rows[target]),
-            sensitive=tuple(name for name in bounds.sensitive if name in features),
-            threshold=bounds.threshold if bounds.threshold is not None else threshold,
-            leaks=(*((BOUNDS_FROM_DATA,) if from_data or bounds.from_data else ()), *complete.leaks),
-            dropped=complete.dropped,
-            declared_n=complete.sample_n is not None,
-            formats={name: replace(formats[name], nulls=(*file.dialect.nulls, *formats[name].nulls)) for name in features},
-            persons=counted.persons.take(~np.any(list(missing.values()), axis=0)) if counted else None,
-            beyond_limit=counted.beyond_limit if counted else 0,
-        )
+        return replace(bounds, from_data=from_data or bounds.from_data), target, file, columns
 
     @property
     def display_name(self) -> str:
@@ -244,19 +282,6 @@ class UserTable(Dataset):
         complete = CompleteRows(declared, generator, public_n=counted is not None)
         complete.add(np.column_stack(list(values.values())), missing)
         return complete
-
-
-def _expanded(declaration: ColumnDeclaration, values: np.ndarray) -> np.ndarray:
-    """Return one column of the design, or one column per level."""
-    return values[:, None] == np.arange(len(declaration.levels)) if declaration.levels else values[:, None]
-
-
-def _target_column(name: str, declaration: ColumnDeclaration) -> tuple[Column, float | None]:
-    if not declaration.levels:
-        return declaration.columns(name)[0], None
-    if len(declaration.levels) > 2:
-        raise Refused(f"The target {name!r} must have bounds or two levels. Got {len(declaration.levels)} levels instead.")
-    return Column(name, 0, 1, kind="binary", meaning=f"1 = {declaration.levels[1]}"), 0.5
 
 
 def _refuse_constant(file: File, name: str, declaration: ColumnDeclaration, values: np.ndarray) -> None:

@@ -54,6 +54,7 @@ class AdaptiveSufficientStatistics(Mechanism):
 
     name: ClassVar[str] = "adassp"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "(ε, δ)-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     currency: ClassVar[Currency] = "approx"

@@ -65,6 +65,7 @@ class ConcentratedIRLS(Mechanism):
 
     name: ClassVar[str] = "cdp_irls"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ρ-zCDP, ρ = ε"
     needs: ClassVar[frozenset[Capability]] = frozenset({"reweighted"})
     currency: ClassVar[Currency] = "zcdp"

@@ -51,6 +51,7 @@ class BudgetAllocation(Mechanism):
 
     name: ClassVar[str] = "dpba"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     published_sensitivity: ClassVar[Sensitivity] = "fang"

@@ -60,6 +60,7 @@ class SensitiveCoefficients(Mechanism):
 
     name: ClassVar[str] = "dpc"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     published_sensitivity: ClassVar[Sensitivity] = "fang"  # the program of Wang et al. has D²/4 + 3D, as Fang et al. print it

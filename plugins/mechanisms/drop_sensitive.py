@@ -56,6 +56,9 @@ class DropSensitive(Mechanism):
     def uses_budget(self) -> bool:
         return self._base().uses_budget()
 
+    def uses_moments_alone(self) -> bool:
+        return self._base().uses_moments_alone()
+
     def sensitivity_rule(self, key: SensitivityKey = "tight") -> Sensitivity | None:
         return self._base().sensitivity_rule(key)
 

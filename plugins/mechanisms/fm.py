@@ -62,6 +62,7 @@ class FunctionalMechanism(Mechanism):
 
     name: ClassVar[str] = "fm"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     published_sensitivity: ClassVar[Sensitivity] = "paper"

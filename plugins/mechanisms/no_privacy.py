@@ -35,6 +35,7 @@ class NoPrivacy(Mechanism):
     name: ClassVar[str] = "no_privacy"
     guarantee: ClassVar[str] = "none"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     depends_on_budget: ClassVar[bool] = False
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:

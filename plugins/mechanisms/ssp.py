@@ -47,6 +47,7 @@ class SufficientStatistics(Mechanism):
 
     name: ClassVar[str] = "ssp"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "(ε, δ)-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     currency: ClassVar[Currency] = "approx"

@@ -40,6 +40,7 @@ class Truncated(Mechanism):
 
     name: ClassVar[str] = "truncated"
     handles_persons: ClassVar[bool] = True
+    moments_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "none"
     depends_on_budget: ClassVar[bool] = False
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})

@@ -125,6 +125,9 @@ class ElasticNet(Model):
     alpha: float = option(0.5, low=0, high=1, help="share of the squared penalty: 1 is ridge, 0 is lasso")
     solver: Solver = option("scs", help="the cone solver that CVXPY calls")
 
+    def uses_moments_alone(self) -> bool:
+        return self.penalty != "cv"
+
     def prepare(self, curator: Curator) -> Problem:
         penalty = chosen_penalty(curator, self.penalty, self.alpha, self.penalty_on)
         return ElasticNetSquares(curator.geometry, curator.n, penalty, self.alpha, self.solver, self.penalty_on)

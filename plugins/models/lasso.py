@@ -36,6 +36,9 @@ class Lasso(Model):
     penalty_on: PenaltyForm = option("mean", help="what λ is relative to: the mean loss, or the summed loss")
     solver: Solver = option("scs", help="the cone solver that CVXPY calls")
 
+    def uses_moments_alone(self) -> bool:
+        return self.penalty != "cv"
+
     def prepare(self, curator: Curator) -> Problem:
         penalty = chosen_penalty(curator, self.penalty, 0.0, self.penalty_on)
         return ElasticNetSquares(curator.geometry, curator.n, penalty, 0.0, self.solver, self.penalty_on)

@@ -76,6 +76,7 @@ class Linear(Model):
     """
 
     name: ClassVar[str] = "linear"
+    moments_alone: ClassVar[bool] = True
     provides: ClassVar[frozenset[Capability]] = frozenset(
         {"polynomial", "gradient", "smoothness", "weighted", "likelihood", "reweighted"}
     )

@@ -75,6 +75,9 @@ class Ridge(Model):
     penalty: Literal["cv"] | float = option(0.01, low=0, help="λ, the weight of the penalty; cv: cross-validated, which leaks")
     penalty_on: PenaltyForm = option("mean", help="what λ is relative to: the mean loss, or the summed loss")
 
+    def uses_moments_alone(self) -> bool:
+        return self.penalty != "cv"
+
     def prepare(self, curator: Curator) -> Problem:
         penalty = chosen_penalty(curator, self.penalty, 1.0, self.penalty_on)
         return PenalisedSquares(curator.geometry, curator.n, penalty, self.penalty_on)

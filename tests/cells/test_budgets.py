@@ -122,3 +122,20 @@ def test_what_leaks_is_named_in_the_record_with_its_reason(options: dict[str, An
     assert [part.partition(":")[0] for part in row.get("dpbench.leaks_why", "").split("; ")] == leaks.split(",")
     assert row["dpbench.guarantee"] == guarantee
     assert row["dpbench.noise"] == "simulation"
+
+
+def test_matching_on_the_largest_tables_counts_all_rows_and_makes_few(make: Any, geometry: Any, monkeypatch: Any) -> None:
+    """A billion made-up rows would not fit into memory, and the cost may depend on their number alone."""
+    monkeypatch.setattr("dpbench.cells.budgets.MAX_MADE_UP_ROWS", 100)
+    settings = Settings(epsilon=1.0, delta=DELTA, budget="matched")
+    shape = geometry(3)
+    seen = []
+
+    class Watcher(Spender):
+        def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
+            seen.append(int(curator.n[0]))
+            return super().fit(curator, problem, budget)
+
+    matched = budget_of(settings, Watcher(), make("model", "linear"), shape, 10**9)
+    assert set(seen) == {10**9}
+    assert matched == budget_of(settings, Spender(), make("model", "linear"), shape, 50)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Refused
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.loading import DatasetRows, identity, rows_of
 from dpbench.data.splits import Splits
@@ -67,6 +68,25 @@ def test_all_rows_of_a_person_are_in_one_part_and_n_is_that_of_the_persons(split
         assert block.train.moments.n[run] == block.train.rows(run).n == (labels >= 0).sum() - (labels == fold).sum()
         assert block.train.rows(run).public_n == block.train.n[run]
         assert block.train.rows(run).n < block.train.n[run]
+
+
+def test_rows_of_persons_are_not_split_by_blocks(make, tmp_path) -> None:
+    (tmp_path / "it.csv").write_text("who,x,y\n" + "a,0.2,1\nb,0.3,0\n" * 20)
+    options = {"path": str(tmp_path / "it.csv"), "target": "y", "bounds": {"x": [0, 1], "y": [0, 1]}}
+    dataset = make("dataset", "table", person="who", rows_per_person=2, **options)
+    rows = DatasetRows(dataset, make("model", "linear"), Splits(by="blocks"), 0)
+    with pytest.raises(Refused, match=r"^With splits\.by=blocks each row is a person of its own: leave out dataset\.person"):
+        rows.labels(0)
+
+
+def test_blocks_of_rows_stay_together_and_their_parts_are_public(make) -> None:
+    splits = Splits("kfold", 3, 2, by="blocks")
+    rows = DatasetRows(make("dataset", "gaussian", n=50_000, d=1), make("model", "linear"), splits, 0)
+    block = rows.block(range(3))
+    assert block.by_blocks
+    for repeat in range(3):
+        np.testing.assert_array_equal(np.bincount(rows.labels(repeat)), rows.part_sizes(repeat))
+    np.testing.assert_array_equal(block.counts, [rows.part_sizes(repeat) for repeat in range(3)])
 
 
 def test_selecting_columns_leaves_the_random_streams_alone(make: Callable[..., Any]) -> None:

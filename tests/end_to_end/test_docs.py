@@ -13,8 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow
 import pytest
 import yaml
+from pyarrow import parquet
 
 from dpbench.__main__ import main
 from dpbench.files.bounds_file import parse_bounds
@@ -100,6 +103,9 @@ def files_of_the_guide(tmp_path: Path, extracts: Any, cps: Any) -> None:
         (tmp_path / block["what"]).write_text(block["text"], encoding="utf-8")
     people = [f"{20 + row * 7 % 50},{900 + row * 37 % 3000}\n" for row in range(60)]
     (tmp_path / "people.csv").write_text("age,wage\n" + "".join(people))
+    age = np.arange(100_000) % 50
+    large = pyarrow.table({"age": 20 + age, "wage": 900 + 30 * age + np.arange(100_000) * 7 % 1_000})
+    parquet.write_table(large, tmp_path / "large.parquet")
     extracts.write(extracts.rows(60), "usa")
     cps.write(cps.rows(60), "cps_00001")
 

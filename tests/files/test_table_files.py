@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from dpbench.base.errors import Refused
 from dpbench.data.column_format import NUMBER, TEXT
 from dpbench.files.dialects import Dialect
-from dpbench.files.table_files import Csv, Parquet, open_table
+from dpbench.files.parquet_files import Parquet
+from dpbench.files.table_files import Csv, open_table
 
 SECRET = "Zq7Secret"
 PEOPLE = "age, sex ,income\n30,f,1.5\n41,m,\n,f,2\n"
@@ -91,3 +92,24 @@ def test_a_delimiter_is_one_character(delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(PEOPLE)
     with pytest.raises(Refused, match="must be one character"):
         open_table(str(tmp_path / "a.csv"), Dialect(delimiter))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (0, None), (3, 7), (99, 100), (50, 10**6), (100, None)])
+def test_rows_between_two_places_are_those_of_the_whole_file_with_their_numbers(
+    name: str, first: int, last: int | None, tmp_path: Path
+) -> None:
+    table = pyarrow.table({"x": np.arange(100), "y": np.arange(100) ** 2})
+    if name.endswith("csv"):
+        csv.write_csv(table, tmp_path / name)
+    else:
+        parquet.write_table(table, tmp_path / name, row_group_size=7)
+    file = open_table(str(tmp_path / name))
+    assert file.count_rows() == 100
+    chunks = list(file.chunks_between(["y"], first, last, most=4))
+    starts = [chunk["y"].start for chunk in chunks]
+    values = [chunk["y"].values(NUMBER) for chunk in chunks]
+    assert max(map(len, values), default=0) <= 4
+    assert np.concatenate([np.empty(0), *values]).tolist() == [float(row**2) for row in range(100)[first:last]]
+    for start, part in zip(starts, values, strict=True):
+        assert part[0] == start**2

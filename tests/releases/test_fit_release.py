@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.privacy import secure_noise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import build
@@ -100,3 +102,34 @@ def test_intervals_of_predictions_hold_as_many_future_rows_as_they_say(monkeypat
         _, low, high = model.predict(data, interval=0.95).T
         shares.append(((low <= table.response) & (table.response <= high)).mean())
     assert 0.93 <= np.mean(shares) <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["fm", "ssp", "drop_sensitive"])
+def test_a_streamed_table_is_released_as_a_loaded_one(mechanism: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """OpenDP is replaced by no noise at all, so that the released weights are those of the exact sums, on its grid."""
+    pytest.importorskip("opendp")
+    monkeypatch.setattr(secure_noise, "measure", lambda mechanism, size, scale: lambda steps: steps)
+    generator = np.random.default_rng(0)
+    x = generator.uniform(-0.2, 1.1, (30_000, 2)).round(3)
+    lines = (f"{a},{b},{(a + b) / 2:.4f}\n" for a, b in x.tolist())
+    (tmp_path / "it.csv").write_text("a,b,pay\n" + "".join(lines))
+    table = ["dataset=table", f"dataset.path={tmp_path / 'it.csv'}", "dataset.target=pay", "dataset.sensitive=[b]"]
+    keys = [*table, "dataset.bounds={a:[0,1],b:[0,1],pay:[0,1]}", f"mechanism={mechanism}", "epsilon=1"]
+    keys += ["mechanism.base=fm"] if mechanism == "drop_sensitive" else []
+    loaded, streamed = (
+        fit_release.release(grid_points([*keys, f"dataset.stream={stream}"])[0].config) for stream in ("false", "true")
+    )
+    assert streamed.weights == loaded.weights
+    assert streamed.privacy["rows"] == loaded.privacy["rows"] == 30_000
+    assert streamed.columns == loaded.columns
+    assert streamed.statement == loaded.statement
+
+
+def test_a_mechanism_that_needs_rows_is_not_released_from_a_streamed_table(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    (tmp_path / "it.csv").write_text("a,pay\n" + "0.5,1\n0,0\n" * 20)
+    table = ["dataset=table", f"dataset.path={tmp_path / 'it.csv'}", "dataset.target=pay", "dataset.bounds={a:[0,1],pay:[0,1]}"]
+    (point,) = grid_points([*table, "dataset.stream=true", "mechanism=privr", "epsilon=1"])
+    with pytest.raises(Refused, match=r"^privr needs the rows, not only sums of products of columns, and the table is streamed"):
+        fit_release.release(point.config)

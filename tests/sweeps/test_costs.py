@@ -12,7 +12,7 @@ import pytest
 from dpbench.cells.work_unit import Unit
 from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.cost_priors import MeasuredSize, Priors, TableSize
-from dpbench.sweeps.costs import MIN_KINDS, Costs, Work
+from dpbench.sweeps.costs import MIN_KINDS, SECONDS_PER_VALUE_AND_REPEAT, Costs, Work
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.sweeps.recorded_times import RecordedTimes, WorkKind
 
@@ -47,6 +47,19 @@ def test_a_unit_takes_as_long_as_its_table_and_its_cells(planned: Planner) -> No
     assert costs.seconds(*costs.works(unit)) == pytest.approx(costs.seconds(costs.table(unit), *cells(costs, plan)))
     (audit,) = Audits(planned("epsilon=1", "mechanism=fm", "audit.level=replay"), {}).units
     assert costs.works(audit) == [costs.audit(audit)]
+
+
+def test_a_streamed_table_takes_one_pass_for_all_repeats_and_its_fits_no_longer_for_more_rows(planned: Planner) -> None:
+    plan = planned("splits.repeats=50", "mechanism=fm")
+    ((shared, table),) = plan.tables.items()
+    (unit,) = plan.units()
+    large = replace(table, rows=1_000_000)
+    streamed = replace(large, streamed=True)
+    loaded, once = (costs_of(replace(plan, tables={shared: facts})).table(unit).prior for facts in (large, streamed))
+    values = 1_000_000 * (table.size.columns + 1)
+    assert loaded - once == pytest.approx(49 * values * SECONDS_PER_VALUE_AND_REPEAT)
+    assert streamed.size == large.size == large.size_of_fits
+    assert streamed.size_of_fits == replace(streamed, rows=10**9).size_of_fits != streamed.size
 
 
 def test_a_measured_time_beats_the_prior(planned: Planner) -> None:

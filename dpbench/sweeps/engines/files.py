@@ -25,6 +25,7 @@ POLLS_PER_CHECK = 50
 class Files(Engine):
     """Writes unit files into a folder and waits for the workers that run them. It starts none itself."""
 
+    shares_passes = False
     cells_apart = True
     """A worker that is lost then costs one cell, and results do not depend on how cells were grouped."""
 
@@ -136,6 +137,7 @@ class FolderExecutor(Executor):
 class Delivery(Engine):
     """Yields the results that a folder holds, and leaves all other units alone."""
 
+    shares_passes = False
     cells_apart = True
     partial = True
 

@@ -33,6 +33,8 @@ class Engine:
     """Whether the death of one worker makes the whole executor unusable, so that a new one must be opened."""
     cells_apart = False
     """Whether every cell is a unit of its own."""
+    shares_passes = True
+    """Whether the passes over one streamed table can be spread over the workers, before any unit runs."""
     partial = False
     """Whether only some of the units come back, and the sweep is to say so."""
     timeout: float | None = None
