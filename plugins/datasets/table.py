@@ -136,9 +136,12 @@ class UserTable(Dataset):
     def for_memory(self, memory: int) -> Self:
         if self.stream is not None or not self.path:
             return self
-        file = regular_file(path_of(self.path))
-        # only a file that is not small is opened
-        large = file.stat().st_size * LARGEST_EXPANSION > memory and loading_bytes(file) > memory
+        try:
+            file = regular_file(path_of(self.path))
+            # only a file that is not small is opened
+            large = file.stat().st_size * LARGEST_EXPANSION > memory and loading_bytes(file) > memory
+        except Refused:  # reading it says what is wrong, after what the bounds lack
+            return self
         return replace(self, stream=True) if large else self
 
     def streams(self) -> bool:

@@ -111,3 +111,5 @@ def test_a_table_is_streamed_by_default_if_it_does_not_fit_into_memory(suffix: s
     loaded = make("dataset", "table", path=write(frame, suffix), stream=False, **options)
     assert not loaded.for_memory(10**4).streams()
     assert loaded.options() == dataset.options(), "it is the same cell"
+    nowhere = make("dataset", "table", path="nowhere.csv", **options)
+    assert nowhere.for_memory(10**4) == nowhere, "loading it says what is wrong"
