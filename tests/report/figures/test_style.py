@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import re
+import zlib
 from itertools import product
 from pathlib import Path
 
 import pytest
+from fontTools import subset, ttLib
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.report.figures import style
+
+TRUE_TYPE = b"\x00\x01\x00\x00"
+"""How a font begins."""
 
 
 def test_mechanisms_of_a_figure_have_their_own_colours_and_no_two_agree_in_colour_and_mark() -> None:
@@ -63,3 +70,33 @@ def test_a_saved_figure_logs_nothing_under_a_log_of_everything(tmp_path: Path, c
     with caplog.at_level(logging.INFO), style.styled():
         style.save(figure, tmp_path / "figure")
     assert caplog.messages == []
+
+
+def test_a_pdf_embeds_true_type_fonts_without_what_lays_out_text(tmp_path: Path) -> None:
+    figure, load_font = Figure(), subset.load_font
+    figure.subplots().set_title("error AV fi")
+    with style.styled():
+        style.save(figure, tmp_path / "figure", ("pdf",))
+    assert subset.load_font is load_font
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", (tmp_path / "figure.pdf").read_bytes(), re.DOTALL)
+    fonts = [font for font in map(inflated, streams) if font.startswith(TRUE_TYPE)]
+    assert fonts
+    for font in fonts:
+        tables = set(ttLib.TTFont(io.BytesIO(font)).keys())
+        assert "glyf" in tables
+        assert not tables & set(style.LAYOUT_TABLES)
+
+
+def test_a_figure_that_cannot_be_saved_leaves_fonts_as_they_were(tmp_path: Path) -> None:
+    load_font = subset.load_font
+    with pytest.raises(OSError, match="nowhere"):
+        style.save(Figure(), tmp_path / "nowhere" / "figure", ("pdf",))
+    assert subset.load_font is load_font
+
+
+def inflated(stream: bytes) -> bytes:
+    """Return the content of a stream; nothing if it is not compressed."""
+    try:
+        return zlib.decompress(stream)
+    except zlib.error:
+        return b""
