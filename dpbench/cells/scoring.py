@@ -50,11 +50,21 @@ def references_of(metrics: list[Metric], problem: Problem, block: Block) -> Refe
     )
 
 
-def utility_columns(metrics: list[Metric], fit: Fit, block: Block, references: References) -> dict[str, np.ndarray]:
-    """Return the scores of a fit, how much each of them differs from the non-private fit's on the same run, and comparisons."""
+def utility_columns(
+    metrics: list[Metric],
+    fit: Fit,
+    block: Block,
+    references: References,
+    scores: dict[str, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the scores of a fit, how much each of them differs from the non-private fit's on the same run, and comparisons.
+
+    ``scores``: the metrics of the fit's predictions, where they are known already.
+    """
     finite, weights = finite_weights(fit)
-    exact_fit = np.array_equal(weights, references.weights)  # the baseline's cells: its scores are known
-    scores = dict(references.no_privacy) if exact_fit else evaluate(metrics, Predictions(weights, block.test))
+    if scores is None:
+        exact_fit = np.array_equal(weights, references.weights)  # the baseline's cells: its scores are known
+        scores = dict(references.no_privacy) if exact_fit else evaluate(metrics, Predictions(weights, block.test))
     excess = {f"excess_{name}": got - references.no_privacy[name] for name, got in scores.items() if got.ndim == 1}
     exact = references.weights, references.standard_errors, scores, references.no_privacy, references.mean_predictor
     compared = compare(metrics, FitComparison(block.geometry.target, weights, *exact))

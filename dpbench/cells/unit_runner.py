@@ -1,10 +1,11 @@
 """Run a work unit on one worker. A pure function: unit in, one result per cell out."""
 
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpbench.base.phases import phase
 from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
+from dpbench.cells.cell_fit import MAX_SCORED_TOGETHER, CellFit, PreparedFit, prepared_fits, worth_preparing
 from dpbench.cells.failures import CAUGHT, explained, traceback_of
 from dpbench.cells.fit_timing import FitTimer
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
@@ -36,7 +38,7 @@ from dpbench.data.samples import Sample
 from dpbench.inference.wording import absent
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
-from dpbench.privacy.ledger import Budget, Ledger
+from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
@@ -59,21 +61,7 @@ def run_unit(unit: Unit, timeout: float | None = None) -> list[BlockResult]:
             runner = within(timeout, lambda: last_runner.get(key, lambda: UnitRunner(unit)))
         except CAUGHT as error:
             return [_failed(error, cell, unit.repeats, timeout) for cell in unit.cells]
-        return [runner.result(cell, timeout) for cell in unit.cells]
-
-
-@dataclass(frozen=True)
-class CellFit:
-    """A mechanism's fit on a block; cells that differ only by the attack share it."""
-
-    mechanism: Mechanism
-    budget: Budget
-    fit: Fit
-    ledger: Ledger
-    seconds: float | None
-    """The time of one fit from rows; measured on the block with the first repeat."""
-    violation: str = ""
-    """What the checks of the fit itself found."""
+        return runner.results(unit.cells, timeout)
 
 
 class UnitRunner:
@@ -98,30 +86,70 @@ class UnitRunner:
         self.preparation, self.preparing_tape = preparing.ledger, preparing.tape
         self.metrics = registry().metrics_of(self.source.model, unit.cells[0].settings.flags)
         self._last_fit: OneEntryCache[CellFit] = OneEntryCache()
+        self._prepared: dict[str, PreparedFit] = {}
+        self._earlier_seconds = 0.0
+        """What the last cell's fit took before the cell's turn."""
         self._check_seconds = 0.0
         """What checking the last cell's fit took: it is not the cell's own time."""
         self._remembered: dict[Hashable, Any] = {}
         self._shared_seconds = time.perf_counter() - start
         """What preparing the block took since the last result: it is no cell's own time."""
 
+    def results(self, cells: Sequence[Cell], timeout: float | None = None) -> list[BlockResult]:
+        """Return the result of every cell. Where a metric needs rows, these are read once for the fits of several cells."""
+        results = []
+        of_one_fit = [list(same) for _, same in groupby(cells, key=lambda cell: cell.fit)]
+        for start in range(0, len(of_one_fit), MAX_SCORED_TOGETHER):
+            batch = of_one_fit[start : start + MAX_SCORED_TOGETHER]
+            self._prepared = self._prepare([same[0] for same in batch], timeout)
+            results += [self.result(cell, timeout) for same in batch for cell in same]
+        self._prepared = {}
+        return results
+
     def result(self, cell: Cell, timeout: float | None = None) -> BlockResult:
-        """Return the cell's numbers on this block, or why it failed; a block has its share of the time for all repeats."""
-        start, self._check_seconds = time.perf_counter(), 0.0
-        seconds = None if timeout is None else timeout * len(self.repeats) / cell.splits.repeats
+        """Return the cell's numbers on this block, or why it failed."""
+        start, self._check_seconds, self._earlier_seconds = time.perf_counter(), 0.0, 0.0
         try:
-            return within(seconds, lambda: self._numbers(cell, start))
+            return within(self._limit(cell, timeout), lambda: self._numbers(cell, start))
         except CAUGHT as error:
             failed = _failed(error, cell, self.repeats, timeout)
-            return replace(failed, seconds=time.perf_counter() - start)
+            return replace(failed, seconds=time.perf_counter() - start + self._earlier_seconds)
+
+    def _limit(self, cell: Cell, timeout: float | None) -> float | None:
+        """Return the seconds that a cell may take on this block: its share of the time for all repeats."""
+        return None if timeout is None else timeout * len(self.repeats) / cell.splits.repeats
+
+    def _prepare(self, cells: Sequence[Cell], timeout: float | None) -> dict[str, PreparedFit]:
+        """Make and score the fits of these cells together, if that saves passes over the rows."""
+        if not worth_preparing(cells, self.metrics, self.block.test):
+            return {}
+        start = time.perf_counter()
+        try:
+            within(timeout, lambda: self.references)  # first, so that what all cells share is no cell's own time
+        except CAUGHT:
+            return {}  # each cell will meet it again, and say so
+        self._shared_seconds += time.perf_counter() - start
+        return prepared_fits(cells, self.fit, self.metrics, self.block.test, self._limit(cells[0], timeout))
+
+    def _fitted(self, cell: Cell) -> CellFit:
+        """Return the cell's fit: the prepared one, or a new one."""
+        prepared = self._prepared.get(cell.fit)
+        fitted = self.fit(cell) if prepared is None else prepared.fitted
+        self._earlier_seconds = 0.0 if prepared is None else prepared.seconds
+        if isinstance(fitted, BaseException):
+            raise fitted
+        self._check_seconds = fitted.check_seconds
+        return fitted
 
     def _numbers(self, cell: Cell, start: float) -> BlockResult:
         references = self.references
         self._shared_seconds += time.perf_counter() - start
         start = time.perf_counter()
-        fitted = self._last_fit.get(cell.fit, lambda: self.fit(cell))
+        fitted = self._last_fit.get(cell.fit, lambda: self._fitted(cell))
         fit = fitted.fit
+        scores = self._prepared[cell.fit].scores if cell.fit in self._prepared else None
         with phase("score"):
-            utility = utility_columns(self.metrics, fit, self.block, references)
+            utility = utility_columns(self.metrics, fit, self.block, references, scores)
             intervals = self.intervals(cell, fit)
         columns = {
             **run_columns(self.block, self.source.seed),
@@ -132,7 +160,7 @@ class UnitRunner:
             **self.model_numbers(fit),
             **intervals.metrics,
         }
-        seconds = time.perf_counter() - start - self._check_seconds
+        seconds = time.perf_counter() - start + self._earlier_seconds - self._check_seconds
         runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
         curves = {name: values for name, values in columns.items() if values.ndim > 1}
         clipped = self.features_clipped
@@ -192,7 +220,7 @@ class UnitRunner:
         curator.tape = list(self.preparing_tape) if checked else None
         start = time.perf_counter()
         fit = fit_closed(mechanism, self.problem, curator, budget)
-        violation = ""
+        violation, check_seconds = "", 0.0
         if checked and claims_privacy(curator.ledger):
             simulated, elapsed = cell.settings.noise == "simulation", time.perf_counter() - start
             try:
@@ -201,10 +229,10 @@ class UnitRunner:
                     self._check_noise(mechanism, budget, fit)
             except Violation as error:
                 violation = str(error)
-            self._check_seconds = time.perf_counter() - start - elapsed
+            check_seconds = time.perf_counter() - start - elapsed
         timed = 0 in self.repeats and not self.source.streamed  # a fit from rows would be a pass over the file
         seconds = self._seconds_of_one_fit(mechanism, budget) if timed else None
-        return CellFit(mechanism, budget, fit, curator.ledger, seconds, violation)
+        return CellFit(mechanism, budget, fit, curator.ledger, seconds, violation, check_seconds)
 
     def _check_noise(self, mechanism: Mechanism, budget: Budget, fit: Fit) -> None:
         def refit(draws: Draws) -> np.ndarray:
