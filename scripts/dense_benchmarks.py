@@ -89,19 +89,21 @@ def _further_cells(rounds: int, ours: float) -> Iterator[Measurement]:
 
 
 def _seconds_of_further_cells(units: list[Unit]) -> tuple[float, float]:
-    """Return the seconds of a cell of fm and of one of ssp, where another cell has paid for what all of them share.
+    """Return what one more cell of fm, and one of ssp, adds to the seconds of a unit whose sums are there already.
 
-    Five cells are run at once, as in a sweep: metrics of the rows are computed for several fits in one pass.
+    It is the difference between a unit of several cells and one of a single cell: metrics of the rows are computed for all fits
+    of a unit in one pass over the rows, which the single cell pays for, too.
     """
     last_runner.clear()
-    seconds = np.zeros(2)
+    added = np.zeros(2)
     for unit in units:
         first, *fm = (cell for cell in unit.cells if cell.mechanism.name == "fm")
-        _, *ssp = (cell for cell in unit.cells if cell.mechanism.name == "ssp")
+        ssp = [cell for cell in unit.cells if cell.mechanism.name == "ssp"]
         _run([Unit((first,), unit.repeats)])
-        further = [partial(_run, [Unit(tuple(cells), unit.repeats)]) for cells in (fm, ssp)]
-        seconds += [_cpu_seconds(work) / len(fm) for work in further]
-    return float(seconds[0]), float(seconds[1])
+        for position, (one, *more) in enumerate((fm, ssp)):
+            single, several = (partial(_run, [Unit(tuple(cells), unit.repeats)]) for cells in ((one,), more))
+            added[position] += (-_cpu_seconds(single) + _cpu_seconds(several)) / (len(more) - 1)
+    return float(added[0]), float(added[1])
 
 
 def _units(*grid: str) -> list[Unit]:
