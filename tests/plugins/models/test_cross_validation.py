@@ -95,6 +95,20 @@ def test_the_choice_is_that_of_the_model_s_own_fits_on_five_folds(name, n, inter
     np.testing.assert_allclose(chosen, PENALTIES[np.argmin(errors)])
 
 
+@pytest.mark.parametrize("name", ["lasso", "elastic_net"])
+def test_with_a_cone_solver_the_choice_is_made_by_approximate_fits_and_predicts_as_well(name, drawn, make, split) -> None:
+    """Where two λ predict alike it may be the other one, but each is the choice of the run alone."""
+    train = split(drawn(300, 12, 0.3), (0, 1)).train
+    runs = [(repeat, fold) for repeat in (0, 1) for fold in range(3)]
+    exact, approximate = (
+        make("model", name, penalty="cv", solver=solver).prepare(curator_of(train, runs)).penalty for solver in ("auto", "scs")
+    )
+    assert np.abs(np.log10(exact / approximate)).max() < 0.51
+    for run in range(6):
+        alone = make("model", name, penalty="cv", solver="scs").prepare(curator_of(train.for_run(run), runs[run : run + 1]))
+        np.testing.assert_array_equal(alone.penalty, approximate[run : run + 1])
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_noise_wants_a_large_penalty_and_a_strong_signal_a_small_one(name, drawn, make, curate) -> None:
     noise, signal = (

@@ -27,7 +27,7 @@ def oracle(rows: Rows, penalty: float, alpha: float) -> np.ndarray:
     return np.append(model.intercept_, model.coef_)
 
 
-@pytest.mark.parametrize("solver", ["scs", "clarabel"])
+@pytest.mark.parametrize("solver", ["auto", "scs", "clarabel"])
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize("penalty", [1e-4, 0.01, 0.1])
 def test_the_exact_fit_is_scikit_learn_s(penalty, alpha, solver, rows, make, curate) -> None:

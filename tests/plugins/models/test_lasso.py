@@ -14,7 +14,7 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.privacy.queries.quadratic import Quadratic
 
-SOLVERS = ["scs", "clarabel"]
+SOLVERS = ["auto", "scs", "clarabel"]
 
 
 @pytest.fixture
