@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Protocol
 
@@ -34,7 +34,9 @@ class TableOfRuns:
     runs: slice
     rows: Rows
     included: Callable[[slice], np.ndarray]
-    """Returns which of some rows each of the runs has: (runs, rows)."""
+    """Returns which of some rows each run of the table has: (runs of the table, rows)."""
+    chosen: slice = field(default_factory=lambda: slice(None))
+    """Which runs of the table ``runs`` are: all of them, unless the sample holds one run of a block."""
 
 
 def _columns(array: np.ndarray, columns: slice) -> np.ndarray:
@@ -180,6 +182,13 @@ class _OneRun(_View):
 
     def rows(self, run: int) -> Rows:
         return self._sample.rows(self._runs.start)
+
+    def tables(self) -> Iterator[TableOfRuns]:
+        # with the other runs of the table, so that what is computed for all of them has the same bits
+        for table in self._sample.tables():
+            if table.runs.start <= self._runs.start < table.runs.stop:
+                chosen = range(len(table.included(slice(0, 1))))[table.chosen][self._runs.start - table.runs.start]
+                yield replace(table, runs=slice(0, 1), chosen=slice(chosen, chosen + 1))
 
     def chunks(self, run: int) -> Iterator[Rows]:
         return self._sample.chunks(self._runs.start)

@@ -59,8 +59,9 @@ def maxima_of(sample: Sample) -> Maxima:
     converged: list[bool] = []
     information: list[np.ndarray | None] = []
     for table in sample.tables():
-        together = _fit_together(table) if len(range(sample.runs)[table.runs]) > 1 else None
-        for number, run in enumerate(range(sample.runs)[table.runs]):
+        count = len(table.included(slice(0, 1)))
+        together = _fit_together(table) if count > 1 else None
+        for number, run in zip(range(count)[table.chosen], range(sample.runs)[table.runs], strict=True):
             if together is not None and together.converged[number]:
                 weights.append(together.weights[number])
                 converged.append(True)
