@@ -13,9 +13,13 @@ recording  A sweep of 600 trivial cells (100 rows, fm) with artifacts, compared 
            parameters and tags.
 audits     The replay of each mechanism that a sweep does by default, on the census table, linear and logistic.
 sweeps     What sweeps cost beyond their fits (sweep_benchmarks.py): recording, resuming 5,000 cells, memory, engines.
+slow       The slowest kinds of cell (slow_cells_benchmarks.py): exact logistic fits, histograms of a million bins, lasso.
+streaming  A table larger than memory, compared with a bare scan (streaming_benchmarks.py): 50 million rows, 5.6 GB of disk.
+growth     How time grows with rows and columns (growth_benchmarks.py).
+startup    Whole commands (startup_benchmarks.py).
 
-Start-up (imports, the migrations of a new store, drawing the table) is excluded on both sides. Seconds are those of the processor
-unless a line says otherwise.
+Except for whole commands, start-up (imports, the migrations of a new store, drawing the table) is excluded on both sides.
+Seconds are those of the processor unless a line says otherwise.
 """
 
 from __future__ import annotations
@@ -34,6 +38,10 @@ from typing import Any
 
 import numpy as np
 from dense_benchmarks import measure_dense
+from growth_benchmarks import measure_growth
+from slow_cells_benchmarks import measure_slow_cells
+from startup_benchmarks import measure_startup
+from streaming_benchmarks import measure_streaming
 from sweep_benchmarks import Measurement, measure_sweeps
 
 MAX_SWEEP_RATIO = 1.6
@@ -52,6 +60,10 @@ def main() -> int:
         "recording": lambda: measure_sweep(arguments.cells, arguments.rounds),
         "audits": measure_audits,
         "sweeps": measure_sweeps,
+        "slow": measure_slow_cells,
+        "streaming": measure_streaming,
+        "growth": measure_growth,
+        "startup": measure_startup,
     }
     parser.add_argument("--only", nargs="+", choices=parts, default=list(parts), metavar="PART", help="the parts to measure")
     arguments = parser.parse_args()
