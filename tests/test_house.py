@@ -48,7 +48,7 @@ FOLDERS_ACROSS_MODULES = ("laws", "end_to_end", "guard", "browser", "scripts", "
 FILES_ACROSS_MODULES = (
     *("plugins/test_datasets.py", "plugins/test_matrix.py", "plugins/test_models.py"),
     *("audit/test_false_alarms.py", "sweeps/test_bad_input.py", "sweeps/test_same_bits.py", "tracking/test_postgresql.py"),
-    "experiments/checks/test_every_check.py",
+    *("experiments/checks/test_every_check.py", "sweeps/engines/test_clusters.py", "sweeps/test_larger_than_memory.py"),
 )
 
 

@@ -1,7 +1,7 @@
 """Run a work unit on one worker. A pure function: unit in, one result per cell out."""
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,6 +25,7 @@ from dpbench.cells.fit_timing import FitTimer
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
 from dpbench.cells.loading import rows_of
 from dpbench.cells.scoring import References, finite_weights, references_of, run_columns, utility_columns, where_finite
+from dpbench.cells.table_health import table_health
 from dpbench.cells.time_limit import within
 from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.contracts.attack import Attack, AttackTarget
@@ -33,7 +34,6 @@ from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.metric import Predictions, evaluate
 from dpbench.contracts.model import Problem
 from dpbench.data.blocks import Block
-from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
 from dpbench.inference.wording import absent
 from dpbench.privacy.curator import Curator
@@ -44,9 +44,6 @@ from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.records.names import NONZERO, PENALTY
 from dpbench.registry.lookup import registry
-
-MIN_SPREAD_STEPS = 100
-"""A feature with a smaller standard deviation, in steps of the grid, loses digits when it is truncated: the record says so."""
 
 
 def run_unit(unit: Unit, timeout: float | None = None) -> list[BlockResult]:
@@ -74,10 +71,7 @@ class UnitRunner:
         if unit.sums is not None:
             self.source.take(unit.sums)
         first = self.source.facts(unit.repeats[0])  # before the block passes over the tables of the later repeats
-        self.target_clipped, features_clipped = self.source.clipped(unit.repeats[0])
-        self.features_clipped = _of_numeric_features(features_clipped, first.geometry)
-        spreads = _of_numeric_features(self.source.spreads(unit.repeats[0]), first.geometry)
-        self.least_spread = min(spreads.values(), default=MIN_SPREAD_STEPS)
+        self.table_health = table_health(self.source, unit.repeats[0])
         self.block = self.source.block(unit.repeats)
         self.draws = Draws(self.source.seed, self.source.identity, self.block.runs)
         preparing = Curator(self.block.train, self.draws, Budget(), first.leaks)
@@ -163,10 +157,7 @@ class UnitRunner:
         seconds = time.perf_counter() - start + self._earlier_seconds - self._check_seconds
         runs = {**{name: values for name, values in columns.items() if values.ndim == 1}, "weights": fit.weights}
         curves = {name: values for name, values in columns.items() if values.ndim > 1}
-        clipped = self.features_clipped
-        notes = {**fit.notes, "target_clipped": self.target_clipped, "features_clipped": max(clipped.values(), default=0.0)}
-        if self.least_spread < MIN_SPREAD_STEPS:
-            notes["least_spread"] = self.least_spread
+        notes, clipped = {**fit.notes, **self.table_health.notes}, self.table_health.features_clipped
         names, ledger = self.block.geometry.names, fitted.ledger
         health = {**fit.health, **intervals.health}
         numbers = BlockResult(cell.key, self.repeats, runs, curves, health, notes, names, ledger, intervals, clipped)
@@ -295,13 +286,6 @@ class UnitRunner:
         if entry not in self._remembered:
             self._remembered[entry] = compute()
         return self._remembered[entry]
-
-
-def _of_numeric_features(values: Iterable[float], geometry: Geometry) -> dict[str, float]:
-    """Return the value of each numeric feature; one-hot columns are neither clipped nor truncated."""
-    one_hot = {index for group in geometry.groups for index in group}
-    pairs = zip(geometry.columns, values, strict=True)
-    return {name: float(value) for index, (name, value) in enumerate(pairs) if index not in one_hot}
 
 
 def _failed(error: BaseException, cell: Cell, repeats: tuple[int, ...], timeout: float | None) -> BlockResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -13,6 +13,7 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.base.read_only import read_only
+from dpbench.data.bin_axes import BinAxis, bins_of, equal_bins, level_bins, one_hot_bins, place_centres
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 
@@ -21,7 +22,9 @@ INDEX_LIMIT = 2**62
 MIN_TAIL_BINS = 512
 """The trailing axes of a dense pass have at least this many bins together: the width of its matrix products."""
 MAX_BINS_PER_INDEX = 16
-"""Rows are counted in an array of all bins if there are at most this many bins for each row."""
+"""Rows and bins are held in an array of all bins if there are at most this many for each of them."""
+MAX_TABLE_BINS = 2**15
+"""Centres are sums of rows of tables with at most this many bins, or those of one axis: they stay in the processor's cache."""
 STEP_BINS = 2**18
 """A dense pass holds about this many bins in memory at a time."""
 
@@ -67,12 +70,12 @@ class Binning:
         ends = g.value_range
         for index in range(g.features):
             if index in leaders:
-                axes.append(_one_hot_bins([1 + member for member in leaders[index]]))
+                axes.append(one_hot_bins([1 + member for member in leaders[index]]))
             elif index not in grouped:
                 levels = g.levels[index] if g.levels else 0
-                axes.append(_level_bins(1 + index, ends, levels) if 1 < levels <= bins else _equal_bins(1 + index, ends, bins))
+                axes.append(level_bins(1 + index, ends, levels) if 1 < levels <= bins else equal_bins(1 + index, ends, bins))
         target = 1 + g.features
-        return (*axes, _level_bins(target, (0.0, 1.0), 2) if g.target == "binary" else _equal_bins(target, (-1.0, 1.0), bins))
+        return (*axes, level_bins(target, (0.0, 1.0), 2) if g.target == "binary" else equal_bins(target, (-1.0, 1.0), bins))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -89,7 +92,7 @@ class Binning:
         """The axes that share each integer of a bin's index."""
         parts: list[list[BinAxis]] = [[]]
         for axis in self.axes:
-            if _size(parts[-1]) * axis.size >= INDEX_LIMIT:
+            if bins_of(parts[-1]) * axis.size >= INDEX_LIMIT:
                 parts.append([])
             parts[-1].append(axis)
         return tuple(map(tuple, parts))
@@ -109,13 +112,16 @@ class Binning:
         """Return the centres of bins as rows."""
         z = np.zeros((len(index), self.geometry.features + 2))
         z[:, 0] = 1
-        for number, axes in enumerate(self.index_axes):
-            _place(z, axes, index[:, number])
+        for number, parts in enumerate(self._centre_tables):
+            rest = index[:, number]
+            for table in reversed(parts):  # each column is zero in all tables but one
+                rest, at = np.divmod(rest, len(table))
+                z += np.take(table, at, axis=0)
         return Rows(z, self.geometry)
 
     def count(self, index: np.ndarray, weights: np.ndarray | None = None) -> BinCounts:
         """Count how often (or add up with which weights) each bin occurs, in the order of the bins."""
-        if len(self.index_axes) == 1 and self.size <= MAX_BINS_PER_INDEX * len(index):
+        if self.few_for(len(index)):
             counts = np.bincount(index[:, 0])  # a pass over all bins is faster than sorting the index
             (bins,) = np.nonzero(counts)
             totals = counts if weights is None else np.bincount(index[:, 0], weights)
@@ -123,7 +129,7 @@ class Binning:
         if len(self.index_axes) == 1 and weights is None:
             bins, counts = np.unique(index[:, 0], return_counts=True)  # much faster than sorting rows of integers
             return BinCounts(bins[:, None], counts.astype(float))
-        order = np.lexsort(index.T[::-1])
+        order = np.argsort(index[:, 0]) if index.shape[1] == 1 else np.lexsort(index.T[::-1])
         ordered = index[order]
         new = np.ones(len(ordered), dtype=bool)
         new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -131,6 +137,16 @@ class Binning:
         return BinCounts(ordered[new], totals.astype(float))
 
     # -- all bins in order, where an index is one integer ------------------------------------------------------------
+
+    def few_for(self, number: int) -> bool:
+        """Return whether this many bins are best held in an array of all bins."""
+        return len(self.index_axes) == 1 and self.size <= MAX_BINS_PER_INDEX * number
+
+    def all_bins(self, bins: BinCounts) -> np.ndarray:
+        """Return the number of every bin: those of a sparse histogram, and zeros."""
+        numbers = np.zeros(self.size)
+        numbers[bins.index[:, 0]] = bins.counts
+        return numbers
 
     @property
     def step(self) -> int:
@@ -156,27 +172,39 @@ class Binning:
         """The bins of the features as a grid of two parts of their centres' design, and the centres of the target."""
         features, target = self.axes[:-1], self.axes[-1]
         split = len(features)
-        while split > 0 and _size(features[split:]) < MIN_TAIL_BINS:
+        while split > 0 and bins_of(features[split:]) < MIN_TAIL_BINS:
             split -= 1
-        parts = []
-        for axes, constant in ((features[:split], 1.0), (features[split:], 0.0)):
-            z = np.zeros((_size(axes), self.geometry.features + 2))
-            z[:, 0] = constant
-            _place(z, axes, np.arange(len(z)))
-            parts.append(Rows(z, self.geometry).x)
-        head, tail = parts
-        return Grid(head, tail, target.centres[:, 0])
+        head, tail = self._table(features[:split]), self._table(features[split:])
+        head[:, 0] = 1
+        return Grid(Rows(head, self.geometry).x, Rows(tail, self.geometry).x, target.centres[:, 0])
+
+    @cached_property
+    def _centre_tables(self) -> list[list[np.ndarray]]:
+        """For each integer of an index: tables of what its axes, a few at a time, add to a centre."""
+        tables: list[list[np.ndarray]] = []
+        for axes in self.index_axes:
+            parts: list[list[BinAxis]] = [[]]
+            for axis in axes:
+                if bins_of(parts[-1]) * axis.size > MAX_TABLE_BINS:
+                    parts.append([])
+                parts[-1].append(axis)
+            tables.append([self._table(part) for part in parts])
+        return tables
+
+    def _table(self, axes: Sequence[BinAxis]) -> np.ndarray:
+        """Return what each bin of some axes adds to a centre: (their bins, 1 + features + 1)."""
+        table = np.zeros((bins_of(axes), self.geometry.features + 2))
+        place_centres(table, axes, np.arange(len(table)))
+        return table
 
     @cached_property
     def _centre_parts(self) -> tuple[np.ndarray, np.ndarray]:
         """What the leading axes with the intercept, and the trailing axes, add to a centre: (their bins, 1 + features + 1)."""
         split = len(self.axes) - 1
-        while split > 0 and _size(self.axes[split:]) < MIN_TAIL_BINS:
+        while split > 0 and bins_of(self.axes[split:]) < MIN_TAIL_BINS:
             split -= 1
-        head, tail = (np.zeros((_size(axes), self.geometry.features + 2)) for axes in (self.axes[:split], self.axes[split:]))
+        head, tail = self._table(self.axes[:split]), self._table(self.axes[split:])
         head[:, 0] = 1
-        _place(head, self.axes[:split], np.arange(len(head)))
-        _place(tail, self.axes[split:], np.arange(len(tail)))
         return head, tail
 
 
@@ -223,61 +251,3 @@ class BinCounts:
 def spell_count(number: int) -> str:
     """Spell a count for a sentence, however large it is."""
     return f"{number:,}" if number < 10**9 else f"more than 10^{math.floor(math.log10(number))}"
-
-
-@dataclass(frozen=True, eq=False)
-class BinAxis:
-    """The bins of one attribute: the columns of (1, features, target) that they divide, and the centres they stand for."""
-
-    columns: list[int]
-    centres: np.ndarray
-    """(bins, columns)"""
-    locate: Callable[[np.ndarray], np.ndarray]
-    """Returns the bin of each row."""
-
-    @property
-    def size(self) -> int:
-        """The number of bins."""
-        return len(self.centres)
-
-
-def _equal_bins(column: int, ends: tuple[float, float], size: int) -> BinAxis:
-    """Return equal bins of a range; the upper end belongs to the last."""
-    low, width = ends[0], ends[1] - ends[0]
-    centres = low + width / 2 * ((2 * np.arange(size) + 1) / size)
-    return _numeric_bins(column, centres, lambda values: np.floor((values - low) * (size / width)))
-
-
-def _level_bins(column: int, ends: tuple[float, float], size: int) -> BinAxis:
-    """Return a bin for each of ``size`` equally spaced values, both ends included."""
-    low, width = ends[0], ends[1] - ends[0]
-    return _numeric_bins(column, np.linspace(*ends, size), lambda values: np.rint((values - low) * ((size - 1) / width)))
-
-
-def _numeric_bins(column: int, centres: np.ndarray, position: Callable[[np.ndarray], np.ndarray]) -> BinAxis:
-    """Return the bins of one column; a value's position is cut to the first or the last bin."""
-    last = len(centres) - 1
-    return BinAxis([column], centres[:, None], lambda z: np.clip(position(z[:, column]), 0, last).astype(np.int64))
-
-
-def _one_hot_bins(columns: list[int]) -> BinAxis:
-    """Return a bin for "no level", then one for each level of a one-hot group."""
-
-    def locate(z: np.ndarray) -> np.ndarray:
-        bins = np.zeros(len(z), dtype=np.int64)
-        for number, column in enumerate(columns, start=1):
-            bins[z[:, column] > 0.5] = number
-        return bins
-
-    return BinAxis(columns, np.vstack([np.zeros(len(columns)), np.eye(len(columns))]), locate)
-
-
-def _size(axes: Sequence[BinAxis]) -> int:
-    return math.prod(axis.size for axis in axes)
-
-
-def _place(z: np.ndarray, axes: Sequence[BinAxis], index: np.ndarray) -> None:
-    """Write the centres of the axes' bins, numbered by one integer each, into their columns."""
-    if axes:  # NumPy cannot unravel an index over no axes
-        for axis, at in zip(axes, np.unravel_index(index, [axis.size for axis in axes]), strict=True):
-            z[:, axis.columns] = axis.centres[at]

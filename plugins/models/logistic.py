@@ -22,12 +22,6 @@ from ._information import inverse_roots
 from ._maxima import Maxima, maxima_of
 from ._newton import most_likely, most_likely_on_grid
 
-MAX_BINS_PER_ROW = 16
-"""All bins of a grid are fitted together, the empty ones included, if there are at most this many for each that is not empty.
-
-A bin of a grid costs a sixteenth of a row or less, because nothing is formed for it that has the length of a row.
-"""
-
 
 class Likelihood(Problem):
     """The summed log loss log(1 + exp(x'w)) - y x'w with y in {0, 1}. Its scores need the test rows, not only their moments."""
@@ -73,11 +67,11 @@ class Likelihood(Problem):
         return most_likely(x[positive], y[positive], weight[positive])[0]
 
     def weighted_bins(self, binning: Binning, bins: BinCounts) -> np.ndarray:
-        if len(binning.index_axes) > 1 or binning.size > MAX_BINS_PER_ROW * len(bins.index):
+        if not binning.few_for(len(bins.index)):
             return super().weighted_bins(binning, bins)
-        grid, weight = binning.grid, np.zeros(binning.size)
-        weight[bins.index[:, 0]] = bins.counts
-        return most_likely_on_grid(grid, weight.reshape(len(grid.head), len(grid.tail), -1))[0]
+        # a bin of the grid costs a sixteenth of a row or less, because nothing is formed for it that has the length of a row
+        grid = binning.grid
+        return most_likely_on_grid(grid, binning.all_bins(bins).reshape(len(grid.head), len(grid.tail), -1))[0]
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
         """Return the log probability of each row's class. ``variance`` has no meaning here."""

@@ -67,6 +67,10 @@ def draw_empty_bins(filled: np.ndarray, binning: Binning, number: int, generator
     """Draw empty bins uniformly and without replacement; ``filled`` holds the others in the order of the bins."""
     if len(binning.index_axes) == 1:
         rank = generator.choice(binning.size - len(filled), number, replace=False, shuffle=False)
+        if binning.few_for(number):
+            empty = np.ones(binning.size, dtype=bool)
+            empty[filled[:, 0]] = False
+            return np.flatnonzero(empty)[rank][:, None]  # faster than a search for each rank, in bins of any order
         # the empty bin of rank r comes after every filled one that has at most r empty bins before it
         empty_before = filled[:, 0] - np.arange(len(filled))
         return np.asarray(rank + np.searchsorted(empty_before, rank, side="right"))[:, None]
