@@ -1,6 +1,6 @@
 """What the records of a table's cells say about scaling it: what was clipped, and what hardly varies on the grid."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpbench.cells.loading import DatasetRows
@@ -15,7 +15,7 @@ class TableHealth:
     """Shares of clipped values, and the smallest spread of a feature: private, as the rows are."""
 
     target_clipped: float
-    features_clipped: Mapping[str, float]
+    features_clipped: dict[str, float]
     """By the names of the numeric features."""
     least_spread: float
     """The smallest standard deviation of a numeric feature, in steps of the grid."""
