@@ -1,6 +1,7 @@
 """Fit once on all rows with secure noise, and write a model that may be published."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,16 @@ def command(overrides: tuple[str, ...]) -> None:
     if isinstance(made.inference, ReleasedIntervals):
         say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
         say(made.inference.sentence)
-    say(f"Written: {path}")
+    say("\n".join([f"Written: {path}", *_uses(path)]))
+
+
+def _uses(path: Path) -> list[str]:
+    """Return how the model is used, as commands and a line of Python."""
+    file = shlex.quote(str(path))
+    return [
+        f"Predict new rows:  python -m dpbench predict {file} new.csv out=predictions.csv",
+        f"In Python:         dpbench.load_release({str(path)!r}).predict(frame)",
+    ]
 
 
 def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:

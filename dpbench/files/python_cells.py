@@ -34,8 +34,15 @@ def arrow_column(values: Iterable[Any]) -> Any:
 
 def read_cells(cells: Any, name: str, column_format: ColumnFormat) -> np.ndarray:
     """Return what the cells of a column from Python mean, as if they stood in a file."""
+    return column_chunk(cells, name).values(column_format)
+
+
+def column_chunk(cells: Any, name: str) -> ColumnChunk:
+    """Return a column from Python as if it stood in a file; a chunk of a file's column stays as it is."""
     import pyarrow
 
+    if isinstance(cells, ColumnChunk):
+        return cells
     if isinstance(cells, (pyarrow.Array, pyarrow.ChunkedArray)):
         array = cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
     elif hasattr(cells, "to_arrow"):
@@ -47,4 +54,4 @@ def read_cells(cells: Any, name: str, column_format: ColumnFormat) -> np.ndarray
         if getattr(values, "ndim", 1) != 1:
             raise Refused(f"The column {name!r} of the data must be a list of cells. Got an array of another shape.")
         array = arrow_column(values) if values.dtype == object else pyarrow.array(values, from_pandas=True)
-    return ColumnChunk("the data", name, 0, array).values(column_format)
+    return ColumnChunk("the data", name, 0, array)

@@ -16,6 +16,9 @@ from dpbench.files.dates import is_date_type, part_of, timestamps
 from dpbench.files.dialects import USUAL_DIALECT, Dialect
 from dpbench.files.number_texts import parse_numbers
 
+MAX_QUOTED = 40
+"""Errors quote at most this many characters of a cell."""
+
 
 @dataclass(frozen=True)
 class ColumnChunk:
@@ -28,6 +31,8 @@ class ColumnChunk:
     dialect: Dialect = USUAL_DIALECT
     signs: set[str] = field(default_factory=set)
     """The currency and percent signs of the column so far, which must be the same in all its rows."""
+    names_levels: bool = False
+    """Whether errors may quote a cell that is no level: only where the rows are new ones to predict, not a private table."""
 
     def values(self, column_format: ColumnFormat) -> np.ndarray:
         """Return the values in a format: texts, or floats with NaN where a value is missing and nothing stands for it."""
@@ -105,7 +110,10 @@ class ColumnChunk:
         different = np.array([position(value) for value in encoded.dictionary.to_pylist()] + [np.nan])
         indices = np.asarray(encoded.indices.fill_null(len(different) - 1))
         values: np.ndarray = different[indices]
-        self._check(f"must hold one of its levels {', '.join(map(repr, levels))}", "holds something else", values < 0)
+        violation = "holds something else"
+        if self.names_levels and (values < 0).any():
+            violation = f"holds {spelling(array[int((values < 0).argmax())].as_py())[:MAX_QUOTED]!r}"
+        self._check(f"must hold one of its levels {', '.join(map(repr, levels))}", violation, values < 0)
         return values
 
     def texts(self, nulls: Sequence[str] = ()) -> Any:

@@ -18,7 +18,7 @@ from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import origins_and_units, scale
 from dpbench.data.table import Column, Table
 from dpbench.data.transforms import Transform
-from dpbench.files.python_cells import read_cells
+from dpbench.files.python_cells import column_chunk
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
@@ -27,6 +27,8 @@ from dpbench.releases.coefficient_table import CoefficientTable, Units
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals, read_section
 
 FORMAT = "dpbench release 1"
+DERIVED = "weights_in_own_units"
+"""A key of the file for its readers, computed from the others; older files lack it."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,13 @@ class Release:
             raise Refused(self.inference.reason)
         return CoefficientTable.of(self.inference, self.weights, self._units())
 
+    def weights_in_own_units(self) -> dict[str, float]:
+        """Return what one unit of each column adds to the target in its unit; columns without such a number are left out.
+
+        :class:`~dpbench.releases.coefficient_table.CoefficientTable` says which these are, and what the intercept means.
+        """
+        return {name: self.weights[name] * unit + offset for name, (offset, unit) in self._units().items()}
+
     def _units(self) -> Units:
         """Return how coefficients are mapped to the columns' own units, where that is a multiplication."""
         if self.target.transform is not None or (self.scaling == "ball" and self.radius is not None):
@@ -133,16 +142,21 @@ class Release:
             positions = self._cells(data, str(group), column_format)
             values = {f"{group}={level}": positions == at for at, level in enumerate(column_format.levels)} | values
         if missing := [name for name in names if name not in values]:
-            raise Refused(f"A prediction needs the columns {', '.join(names)}. Missing: {', '.join(missing)}.")
+            needed, lacking = (
+                ", ".join(dict.fromkeys(one_hot.get(name, name) or name for name in each)) for each in (names, missing)
+            )
+            raise Refused(f"A prediction needs the columns {needed}. Missing: {lacking}.")
         if len({len(value) for value in values.values()}) > 1:
             raise Refused("The columns of a prediction must have the same length.")
         return np.column_stack([values[name] for name in names]).astype(float)
 
     def _cells(self, data: Any, name: str, column_format: ColumnFormat) -> np.ndarray:
         """Return the numbers or level positions that the cells of a column mean, as they did in the fit."""
-        values = read_cells(data[name], name, column_format)
-        if missing := int(np.isnan(values).sum()):
-            raise Refused(f"The column {name!r} of the data must have no missing values. Got {missing} of them.")
+        chunk = column_chunk(data[name], name)
+        values = chunk.values(column_format)
+        if (missing := np.isnan(values)).any():
+            where = f"Got {int(missing.sum())} of them, the first in row {chunk.start + int(missing.argmax()) + 1}."
+            raise Refused(f"The column {name!r} of {chunk.label} must have no missing values. {where}")
         return values
 
     def _table(self, features: np.ndarray) -> Table:
@@ -153,7 +167,8 @@ class Release:
 
     def save(self, path: Path, overwrite: bool = False) -> None:
         """Write the file, completely or not at all. An existing file is replaced only with ``overwrite``."""
-        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        content = {"format": FORMAT, **asdict(self), DERIVED: self.weights_in_own_units()}
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
                 file.write(text)
@@ -177,6 +192,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         raise Refused(f"The file {os.fspath(path)!r} is not a release: it is not JSON.") from None
     if (form := content.pop("format", None) if isinstance(content, dict) else None) != FORMAT:
         raise Refused(f"The format of the release {os.fspath(path)!r} must be {FORMAT!r}. Got {form!r} instead.")
+    content.pop(DERIVED, None)
     try:
         content["columns"] = tuple(map(_column, content["columns"]))
         content["target"] = _column(content["target"])

@@ -146,7 +146,8 @@ def test_a_release_can_be_read_back_and_predicts_in_raw_units(home: Home) -> Non
     assert (code, err) == (0, "")
     assert "4,898 rows" in out
     assert "ε = 1." in out
-    assert out.endswith("Written: model.json\n")
+    assert "Written: model.json\n" in out
+    assert "python -m dpbench predict model.json new.csv" in out
     assert [path.name for path in home.folder.iterdir()] == ["model.json"], "no store, nothing recorded"
     released = dpbench.load_release("model.json")
     assert list(released.weights)[:2] == ["intercept", "fixed_acidity"]
@@ -266,7 +267,7 @@ def test_the_file_has_weights_public_facts_and_the_ledger_and_no_number_without_
     content = json.loads((people.folder / "model.json").read_text())
     assert set(content) == {
         "format", "model", "mechanism", "dataset", "columns", "target", "kind", "scaling", "radius", "threshold", "intercept",
-        "weights", "privacy", "statement", "made_by", "formats", "inference",
+        "weights", "privacy", "statement", "made_by", "formats", "inference", "weights_in_own_units",
     }  # fmt: skip
     privacy = content["privacy"]
     assert (privacy["epsilon"], privacy["delta"], privacy["neighbours"], privacy["rows"]) == (0.5, 0.0, "replace_one", 4000)
