@@ -56,6 +56,7 @@ def _uses(path: Path) -> list[str]:
     return [
         f"Predict new rows:  python -m dpbench predict {file} new.csv out=predictions.csv",
         f"In Python:         dpbench.load_release({str(path)!r}).predict(frame)",
+        f"Check its privacy: python -m dpbench verify {file}",
     ]
 
 

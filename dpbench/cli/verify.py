@@ -1,0 +1,24 @@
+"""Check what a released model says of its privacy: ε from its ledger, statement, versions, audit."""
+
+import click
+
+from dpbench.base.terminal import say
+
+
+@click.command(name="verify")
+@click.argument("model")
+def command(model: str) -> int:
+    """Check what a released model says of its privacy; no row is read.
+
+    One line per check: every answer of the ledger has a proof; ε and δ follow from the ledger, by dpbench's accounting and by
+    dp-accounting (extra `accounting`); the statement says them; the audit passed; which version made the file. The exit code
+    is 0 if all hold, 1 if one does not, 2 if MODEL is not a release.
+    """
+    from dpbench.accounting.privacy_loss import require
+    from dpbench.releases.release_file import load_release
+    from dpbench.releases.verification import verify
+
+    require("python -m dpbench verify")
+    checks = verify(load_release(model))
+    say("\n".join(check.line() for check in checks))
+    return 0 if all(check.holds for check in checks) else 1

@@ -1,0 +1,140 @@
+"""Check what the file of a release says of itself: its ε from its ledger, its statement, its versions, its audit's verdict.
+
+Nothing is fitted and no row is read, so whoever has the file can do it. What a file cannot show is that its ledger lists every
+answer that was drawn: that rests on the code that made it, whose digest it names.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpbench.accounting.composition import Guarantee, compose
+from dpbench.accounting.costs import COSTS, Cost, LedgerEntry
+from dpbench.accounting.privacy_loss import epsilon_of_dp_accounting, total
+from dpbench.base.errors import Refused
+from dpbench.base.version import __version__
+from dpbench.registry.code_digest import fit_digest
+from dpbench.registry.lookup import registry
+from dpbench.releases.release_file import Release
+
+MATCH_TOLERANCE = 1e-9
+"""Relative tolerance when comparing ε with what this package's accounting computes."""
+GRID_TOLERANCE = 1e-3
+"""Relative tolerance when comparing ε with dp-accounting's, which is rounded up to a grid."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a release says of itself, and whether it holds."""
+
+    what: str
+    holds: bool
+    sentence: str
+
+    def line(self) -> str:
+        """Return the check as one line of text."""
+        return f"{'ok' if self.holds else 'FAILED':<7} {self.what}: {self.sentence}"
+
+
+def verify(released: Release) -> list[Check]:
+    """Return every check of a release; refuse a file whose ledger cannot be read."""
+    privacy = released.privacy
+    try:
+        entries = [_entry(content) for content in privacy["ledger"]["entries"]]
+        epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
+        return list(_checks(released, entries, epsilon, delta))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Refused(f"The privacy section of the release is incomplete: {type(error).__name__}: {error}.") from None
+
+
+def _entry(content: Mapping[str, Any]) -> LedgerEntry:
+    scale = content["scale"]
+    low, high = (scale["smallest"], scale["largest"]) if isinstance(scale, Mapping) else (scale, scale)
+    fields = {**content, "cost": cost_of(content["cost"]), "scale": None if low is None else (low, high)}
+    return LedgerEntry(**fields)
+
+
+def cost_of(content: Mapping[str, Any]) -> Cost:
+    """Return a cost as a ledger file has it; refuse a currency that is unknown, and a cost that is no number or negative."""
+    kinds = {cost.kind: cost for cost in COSTS}
+    if content["kind"] not in kinds:
+        raise Refused(f"The cost of a ledger's entry must be one of {', '.join(kinds)}. Got {content['kind']!r} instead.")
+    cost = kinds[content["kind"]](**{name: value for name, value in content.items() if name != "kind"})
+    if not all(isinstance(value, (int, float)) and value >= 0 for value in vars(cost).values()):
+        raise Refused(f"The cost of a ledger's entry must be numbers that are not negative. Got {dict(content)} instead.")
+    return cost
+
+
+def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Iterator[Check]:
+    privacy = released.privacy
+    unproven = [entry.query for entry in entries if entry.sound is not True]
+    proofs = f"{len(entries)} private answers, each with a proof" if not unproven else f"no proof of {', '.join(unproven)}"
+    leaks = [leak["what"] for leak in privacy["ledger"]["leaks"]]
+    yield Check("ledger", bool(entries) and not unproven and not leaks, f"leaks {', '.join(leaks)}" if leaks else proofs)
+    yield _own_accounting(privacy, entries, epsilon, delta)
+    yield _dp_accounting(entries, epsilon, delta)
+    yield _statement(released, epsilon, delta)
+    same = privacy["neighbours"] == privacy["ledger"]["neighbours"]
+    yield Check("neighbours", same, f"{privacy['neighbours']}; the ledger says {privacy['ledger']['neighbours']}")
+    yield Check("noise", privacy["noise"] == "secure", f"{privacy['noise']}")
+    vouched_by = privacy["vouched_by"]
+    passed = vouched_by["audit"] == "replay" and vouched_by["passed"] is True
+    yield Check(
+        "audit", passed, f"{vouched_by['audit']} {'passed' if passed else 'did not pass'}, on up to {vouched_by['n']} rows"
+    )
+    yield _versions(released, vouched_by)
+
+
+def _own_accounting(privacy: Mapping[str, Any], entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Check:
+    computed = total(entries, delta) if privacy["accounting"] == "pld" else compose([entry.cost for entry in entries], delta)
+    stated = [Guarantee(epsilon, delta), Guarantee(privacy["ledger"]["total"]["epsilon"], privacy["ledger"]["total"]["delta"])]
+    holds = all(_close(each.epsilon, computed.epsilon) and each.delta == computed.delta for each in stated)
+    return Check(
+        "dpbench's accounting", holds, f"{_spelled(computed.epsilon, computed.delta)}; stated {_spelled(epsilon, delta)}"
+    )
+
+
+def _dp_accounting(entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Check:
+    """Check that ε is no smaller than dp-accounting's: closed forms of several answers may be larger."""
+    computed = epsilon_of_dp_accounting(entries, delta) if entries else math.inf
+    holds = computed <= epsilon * (1 + GRID_TOLERANCE)
+    return Check("dp-accounting", holds, f"{_spelled(computed, delta)}, which must be at most the stated {epsilon:.6g}")
+
+
+def _statement(released: Release, epsilon: float, delta: float) -> Check:
+    """Check the numbers that the statement in plain words gives."""
+    unit = "rows" if "rows" in released.privacy else "persons"
+    size = f"{released.privacy[unit]:,} {unit}"
+    words = [f"ε = {epsilon:.6g}", *([f"δ = {delta:.3g}"] if delta else []), size]
+    words += ["THE ROWS ARE SYNTHETIC"] if released.dataset["synthetic"] else []
+    missing = [word for word in words if not re.search(rf"(?<![\w.,]){re.escape(word)}(?![\d])(?!\.\d)", released.statement)]
+    return Check("statement", not missing, f"lacks {'; '.join(missing)}" if missing else f"says {'; '.join(words)}")
+
+
+def _versions(released: Release, vouched_by: Mapping[str, Any]) -> Check:
+    """Check that one version made the file and was replayed, and say whether this installation has the same code."""
+    made_by = f"dpbench {vouched_by['dpbench']}"
+    holds = released.made_by.split(",")[0] == made_by and bool(vouched_by["code"])
+    if not holds:
+        return Check("versions", False, f"made by {released.made_by or 'nothing named'}, but replayed with {made_by}")
+    here = _digest_here(released)
+    code = "the same code" if here == vouched_by["code"] else "other code"
+    return Check("versions", True, f"made by {released.made_by}; here: dpbench {__version__}, {code} of the mechanism")
+
+
+def _digest_here(released: Release) -> str:
+    """Return the digest of the code that this installation would fit with; empty where it lacks a component."""
+    try:
+        return fit_digest([registry().get(kind, getattr(released, kind)["name"]) for kind in ("mechanism", "model")])
+    except Refused:
+        return ""
+
+
+def _close(first: Any, second: float) -> bool:
+    return isinstance(first, (int, float)) and math.isclose(first, second, rel_tol=MATCH_TOLERANCE)
+
+
+def _spelled(epsilon: float, delta: float) -> str:
+    return f"ε = {epsilon:.6g}" + (f" at δ = {delta:.3g}" if delta else "")

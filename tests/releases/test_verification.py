@@ -1,0 +1,123 @@
+"""A release is verified as it was written, and no longer when a number of its privacy section is changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpbench.accounting.composition import compose
+from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp
+from dpbench.base.errors import Refused
+from dpbench.data.table import Column
+from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
+from dpbench.releases.release_file import Release, load_release
+from dpbench.releases.verification import cost_of, verify
+
+Make = Callable[..., Release]
+
+
+@pytest.fixture
+def with_costs(make: Any) -> Make:
+    """Make a release whose ledger has these costs."""
+    pytest.importorskip("dp_accounting")
+
+    def released(*costs: Cost) -> Release:
+        delta = 0.0 if all(isinstance(cost, Pure) for cost in costs) else 1e-6
+        entries = [LedgerEntry(f"query {at}", cost, True, "a proof") for at, cost in enumerate(costs)]
+        ledger = Ledger(Budget(100.0, delta or 1e-6), entries)
+        assert ledger.total == compose(costs, delta)
+        epsilon = ledger.total.epsilon
+        said = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
+        privacy = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "neighbours": "replace_one",
+            "rows": 4898,
+            "noise": "secure",
+            "accounting": "closed",
+            "ledger": ledger.as_dict(),
+            "vouched_by": {"audit": "replay", "passed": True, "n": 1000, "dpbench": "0.1.0", "numpy": "2", "code": "abc"},
+        }
+        return Release(
+            model={"name": "linear", **make("model", "linear").options()},
+            mechanism={"name": "fm"},
+            dataset={"name": "people", "synthetic": False},
+            columns=(Column("a", 0, 4),),
+            target=Column("y", 0, 10),
+            kind="real",
+            scaling="box",
+            radius=None,
+            threshold=None,
+            intercept=True,
+            weights={"intercept": 0.0, "a": 1.0},
+            privacy=privacy,
+            statement=f"This model was fitted once on 4,898 rows with differential privacy, {said}.",
+            made_by="dpbench 0.1.0, a plugin, OpenDP 1",
+        )
+
+    return released
+
+
+def failed(released: Release) -> list[str]:
+    return [check.what for check in verify(released) if not check.holds]
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        (Pure(0.5),),
+        (Pure(0.3),) * 7,
+        (Gdp(0.2),),
+        (Gdp(0.2), Gdp(0.1), Pure(0.1)),
+        (Zcdp(0.01), Zcdp(0.02), Pure(0.1)),
+        (Approx(0.4, 1e-7), Gdp(0.1)),
+    ],
+    ids=str,
+)
+def test_what_a_ledger_adds_up_to_holds_by_both_accountants(with_costs: Make, tmp_path: Path, costs: tuple[Cost, ...]) -> None:
+    with_costs(*costs).save(tmp_path / "m.json")
+    assert failed(load_release(tmp_path / "m.json")) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "what"),
+    [
+        (("privacy", "epsilon"), 0.19, {"dpbench's accounting", "dp-accounting", "statement"}),
+        (("privacy", "delta"), 1e-5, {"dpbench's accounting", "statement"}),
+        (("privacy", "ledger", "total", "epsilon"), 0.1, {"dpbench's accounting"}),
+        (("privacy", "ledger", "entries", 0, "cost", "mu"), 0.4, {"dpbench's accounting", "dp-accounting"}),
+        (("privacy", "ledger", "entries", 0, "sound"), False, {"ledger"}),
+        (("privacy", "ledger", "entries"), [], {"ledger", "dpbench's accounting", "dp-accounting"}),
+        (("privacy", "ledger", "leaks"), [{"what": "bounds_from_data", "why": "x"}], {"ledger"}),
+        (("privacy", "ledger", "neighbours"), "replace_person", {"neighbours"}),
+        (("privacy", "noise"), "simulation", {"noise"}),
+        (("privacy", "rows"), 489, {"statement"}),
+        (("privacy", "vouched_by", "passed"), False, {"audit"}),
+        (("privacy", "vouched_by", "dpbench"), "0.0.9", {"versions"}),
+        (("statement",), "ε = 0.01 is the price.", {"statement"}),
+        (("made_by",), "", {"versions"}),
+    ],
+)
+def test_a_changed_number_does_not_hold(with_costs: Make, tmp_path: Path, keys: tuple, value: Any, what: set[str]) -> None:
+    with_costs(Gdp(0.2), Gdp(0.1)).save(tmp_path / "m.json")
+    content = json.loads((tmp_path / "m.json").read_text())
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    assert set(failed(load_release(tmp_path / "m.json"))) == what
+
+
+def test_a_section_that_cannot_be_read_is_refused(with_costs: Make) -> None:
+    released = with_costs(Pure(1.0))
+    del released.privacy["vouched_by"]["audit"]  # type: ignore[attr-defined]
+    with pytest.raises(Refused, match="incomplete"):
+        verify(released)
+    for content, words in (({"kind": "gold"}, "must be one of"), ({"kind": "pure", "epsilon": -1}, "not negative")):
+        with pytest.raises(Refused, match=words):
+            cost_of(content)
