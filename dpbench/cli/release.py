@@ -28,6 +28,7 @@ def command(overrides: tuple[str, ...]) -> None:
     nothing; inference.… chooses which. overwrite=true replaces a file that exists.
     """
     from dpbench.privacy.secure_noise import require
+    from dpbench.releases.budget_book import BudgetBook, Reservation
     from dpbench.releases.fit_release import release
     from dpbench.releases.released_intervals import ReleasedIntervals
     from dpbench.sweeps.hydra.composition import grid_points
@@ -36,13 +37,16 @@ def command(overrides: tuple[str, ...]) -> None:
     require()
     # a mechanism that counts in another currency would spend more than the ε that was typed
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
-    made = release(grid_points([*kept, *matched])[0].config)
+    config = grid_points([*kept, *matched])[0].config
+    reservation = Reservation(BudgetBook(), str(config["mechanism"]["name"]), str(path.absolute()))
+    made = release(config, reservation)
     try:
         made.save(path, overwrite)
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
         raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent nevertheless.") from None
+    reservation.written()
     say(made.statement)
     if isinstance(made.inference, ReleasedIntervals):
         say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))

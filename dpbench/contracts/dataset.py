@@ -146,6 +146,13 @@ class Dataset(Component):
         """
         return ""
 
+    def source(self) -> str:
+        """Return a text that names the rows, whatever options choose of them: by default the fingerprint.
+
+        Releases of one source share a budget.
+        """
+        return self.fingerprint()
+
     def shape(self) -> tuple[int, int] | None:
         """Return the numbers of rows and features that ``load`` will draw, or None if only loading can tell."""
         return None

@@ -60,7 +60,12 @@ def _wait_until_written(path: Path) -> None:
 
 
 def _default_path() -> Path:
-    return _user_config() / "dp-regression-bench" / "digest_key"
+    return user_folder() / "digest_key"
+
+
+def user_folder() -> Path:
+    """Return the folder of what this program keeps for the user: the key, and the budget book."""
+    return _user_config() / "dp-regression-bench"
 
 
 def _user_config() -> Path:

@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -24,14 +25,14 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
-from dpbench.data.geometry import Geometry
+from dpbench.data.geometry import Geometry, Neighbours
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
 from dpbench.inference.settings import InferenceSettings
 from dpbench.privacy.curator_view import closed
-from dpbench.privacy.ledger import Ledger
+from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.code_digest import fit_digest
@@ -41,8 +42,11 @@ from dpbench.releases.release_file import Release
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 from dpbench.sweeps.streamed_tables import needs_rows
 
+Reserve = Callable[[Dataset, Budget, Neighbours], Callable[[], None]]
+"""Enters what a fit may spend at most before noise is drawn, or refuses it; returns what takes the entry back."""
 
-def release(config: Mapping[str, Any]) -> Release:
+
+def release(config: Mapping[str, Any], reserve: Reserve = lambda *_: lambda: None) -> Release:
     """Return the release that a configuration describes. What is not sound is refused, before it spends anything if possible."""
     model: Model = build("model", config["model"])
     dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target).for_memory(machine_memory())
@@ -63,7 +67,7 @@ def release(config: Mapping[str, Any]) -> Release:
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
     n = int(data.sample.n[0])
     vouched_by = _replayed(settings, mechanism, model, geometry, n, inference)
-    fit, ledger = _fitted(settings, mechanism, model, data)
+    fit, ledger = _fitted(settings, mechanism, model, data, partial(reserve, dataset))
     section = make_section(fit, inference, geometry, n)
     total = ledger.total
     facts: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": ledger.neighbours}
@@ -158,13 +162,20 @@ def _replayed(
     return {"audit": "replay", "passed": True, "n": result.n, **versions}
 
 
-def _fitted(settings: Settings, mechanism: Mechanism, model: Model, data: _Data) -> tuple[Fit, Ledger]:
+def _fitted(
+    settings: Settings,
+    mechanism: Mechanism,
+    model: Model,
+    data: _Data,
+    reserve: Callable[[Budget, Neighbours], Callable[[], None]],
+) -> tuple[Fit, Ledger]:
     sample = data.sample
     budget = budget_of(settings, mechanism, model, sample.geometry, int(sample.n[0]))
     curator = SecureCurator(sample, budget, data.table.leaks)
     ledger = curator.ledger
     checked = runs_plugin(mechanism, model)
     curator.tape = [] if checked else None
+    take_back = reserve(budget, ledger.neighbours)
     start = time.perf_counter()
     try:
         fit = fit_closed(mechanism, model.prepare(closed(curator)), curator, budget)
@@ -177,6 +188,9 @@ def _fitted(settings: Settings, mechanism: Mechanism, model: Model, data: _Data)
     except (Exception, SystemExit) as error:  # noqa: BLE001  its text, or a traceback, could quote rows
         spent = f" What it had released is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""
         raise Unfinished(f"The fit of {mechanism.name} failed with {type(error).__name__}.{spent}") from None
+    finally:
+        if not ledger.entries:  # each answer is entered before it is drawn, so nothing was
+            take_back()
     if not (ledger.sound and ledger.total.private and ledger.entries) or ledger.leaks:
         raise Refused(f"{mechanism.name} cannot be released: its ledger has no proof of a finite ε.")
     if fit.status[0] not in (OK, REPAIRED):

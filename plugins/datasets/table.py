@@ -184,10 +184,12 @@ class UserTable(Dataset):
 
     def fingerprint(self) -> str:
         """Return the checksums of the file and of the bounds file; their dates do not count."""
-        paths = [*source_files(path_of(self._path()))]
-        if isinstance(self.bounds, str) and self.bounds != "data":
-            paths.append(self.bounds)
-        return " ".join(user_file_checksum(path) for path in paths)
+        bounds = [user_file_checksum(self.bounds)] if isinstance(self.bounds, str) and self.bounds != "data" else []
+        return " ".join([self.source(), *bounds])
+
+    def source(self) -> str:
+        """Return the checksum of the file alone."""
+        return " ".join(user_file_checksum(path) for path in source_files(path_of(self._path())))
 
     def _path(self) -> str:
         if not self.path:

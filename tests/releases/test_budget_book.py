@@ -1,0 +1,153 @@
+"""The budget book: what is refused, what counts after a crash, and a hundred processes that ask at once."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dpbench.accounting.conversion import epsilon_of_gdp
+from dpbench.base.errors import Refused
+from dpbench.privacy.ledger import Budget
+from dpbench.registry.lookup import build
+from dpbench.releases.budget_book import BudgetBook, Ceiling, Reservation, ceiling_in, entries_in, spent_in, table_of
+
+
+@dataclass(frozen=True)
+class People:
+    """What the book asks of a dataset."""
+
+    rows: str = "rows"
+    synthetic: bool = False
+    name: str = "people"
+    display_name: str = "people"
+
+    def source(self) -> str:
+        return self.rows
+
+
+PURE = Budget(1.0, currency="pure")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> BudgetBook:
+    return BudgetBook(tmp_path / "book.jsonl")
+
+
+def reserve(book: BudgetBook, budget: Budget = PURE, rows: str = "rows") -> str:
+    return book.reserve(People(rows), budget, "replace_one", "fm", "m.json")  # type: ignore[arg-type]
+
+
+def test_a_release_above_the_ceiling_is_refused_and_leaves_no_entry(book: BudgetBook) -> None:
+    book.set_ceiling(Ceiling(2.0))
+    reserve(book)
+    reserve(book)
+    with pytest.raises(Refused, match="from ε = 2 to 3 at δ = 1e-06, above its ceiling of 2"):
+        reserve(book)
+    assert len(entries_in(book.records())) == 2
+    reserve(book, rows="other rows")
+
+
+def test_a_table_may_have_a_ceiling_of_its_own(book: BudgetBook) -> None:
+    book.set_ceiling(Ceiling(0.5))
+    book.set_ceiling(Ceiling(5.0), table_of(People()))  # type: ignore[arg-type]
+    reserve(book)
+    with pytest.raises(Refused, match=r"ceiling of 0\.5"):
+        reserve(book, rows="other rows")
+    assert ceiling_in([], "x").epsilon == math.inf
+
+
+def test_an_entry_counts_until_it_is_taken_back(book: BudgetBook) -> None:
+    table = table_of(People())  # type: ignore[arg-type]
+    crashed, written, unasked = (reserve(book) for _ in range(3))
+    book.mark(written, "written")
+    book.mark(unasked, "taken back")
+    assert [entry.state for entry in entries_in(book.records())] == ["not written", "written", "taken back"]
+    assert len(spent_in(book.records(), table)) == 2
+    assert crashed != written
+
+
+def test_costs_are_added_in_their_own_currency(book: BudgetBook) -> None:
+    """Two of μ = 0.3 are one of μ = 0.3 √2, which is less than twice the ε of one."""
+    for _ in range(2):
+        reserve(book, Budget(0.3, 1e-6, "gdp"))
+    spent = Ceiling().total(spent_in(book.records(), table_of(People())))  # type: ignore[arg-type]
+    assert spent == pytest.approx(epsilon_of_gdp(0.3 * math.sqrt(2), 1e-6))
+    assert spent < 2 * epsilon_of_gdp(0.3, 1e-6)
+
+
+def test_failures_beyond_the_delta_of_the_ceiling_are_refused(book: BudgetBook) -> None:
+    book.set_ceiling(Ceiling(100.0, 1e-6))
+    reserve(book, Budget(0.1, 1e-6, "approx"))
+    with pytest.raises(Refused, match="to inf"):
+        reserve(book, Budget(0.1, 1e-6, "approx"))
+
+
+def test_synthetic_rows_need_no_budget(book: BudgetBook) -> None:
+    reservation: Any = Reservation(book, "fm", "m.json")
+    reservation(SimpleNamespace(synthetic=True), PURE, "replace_one")()
+    reservation.written()
+    assert book.records() == []
+
+
+def test_a_table_is_its_rows_whatever_a_release_uses_of_them(tmp_path: Path) -> None:
+    path, bounds = tmp_path / "people.csv", tmp_path / "people.yaml"
+    path.write_text("age,wage\n1,2\n")
+    bounds.write_text("columns: {age: [0, 100]}")
+    first = table_of(build("dataset", {"name": "table", "path": str(path)}))
+    assert first == table_of(build("dataset", {"name": "table", "path": str(path), "bounds": str(bounds), "target": "wage"}))
+    (tmp_path / "other.csv").write_text("age,wage\n1,3\n")
+    assert first != table_of(build("dataset", {"name": "table", "path": str(tmp_path / "other.csv")}))
+
+
+@pytest.mark.parametrize("ceiling", [(0, 1e-6), (-1, 1e-6), (math.nan, 1e-6), (1, 0), (1, 1)])
+def test_a_ceiling_that_is_none_is_refused(ceiling: tuple[float, float]) -> None:
+    with pytest.raises(Refused, match="A ceiling must be"):
+        Ceiling(*ceiling)
+
+
+RACE = """
+import os, sys
+from pathlib import Path
+from types import SimpleNamespace
+from dpbench.base.errors import Refused
+from dpbench.privacy.ledger import Budget
+from dpbench.releases.budget_book import BudgetBook
+
+dataset = SimpleNamespace(synthetic=False, name="people", display_name="people", source=lambda: "rows")
+ready, start = os.pipe()
+children = []
+for number in range(100):
+    child = os.fork()
+    if not child:
+        os.close(start)
+        os.read(ready, 1)  # ends when the parent closes its end: all start together
+        try:
+            BudgetBook(Path(sys.argv[1])).reserve(dataset, Budget(0.1, currency="pure"), "replace_one", "fm", "m.json")
+        except Refused:
+            os._exit(7)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+os.close(start)
+print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_of_a_hundred_processes_as_many_are_let_in_as_the_ceiling_allows(book: BudgetBook, tmp_path: Path) -> None:
+    book.set_ceiling(Ceiling(3.0))
+    result = subprocess.run(
+        [sys.executable, "-c", RACE, str(tmp_path / "book.jsonl")], capture_output=True, text=True, timeout=300, check=True
+    )
+    codes = [int(code) for code in result.stdout.split()]
+    assert (codes.count(0), codes.count(7)) == (30, 70)
+    assert len(entries_in(book.records())) == 30
