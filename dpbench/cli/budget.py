@@ -16,7 +16,7 @@ def command(arguments: tuple[str, ...]) -> int:
     """Show what the releases of each table have cost together, or set a ceiling that no release may exceed.
 
     `budget` lists every table with its releases. `budget ceiling=3` sets the ceiling of all tables, `budget people.csv ceiling=3`
-    that of the table in a file; delta=1e-6 is the δ at which costs are added up. The exit code is 1 if the book was changed
+    that of the table in a file; delta=1e-5 is the δ at which costs are added up. The exit code is 1 if the book was changed
     by another program.
     """
     from dpbench.cli._plain_keys import read_keys, read_number
@@ -29,7 +29,7 @@ def command(arguments: tuple[str, ...]) -> int:
     if len(names) > 1:
         raise Refused(f"A ceiling is set for one table, or for all. Got {len(names)} names.")
     if "delta" in keys and "ceiling" not in keys:
-        raise Refused("The key 'delta' belongs to a ceiling: ceiling=3 delta=1e-6. Got no ceiling.")
+        raise Refused("The key 'delta' belongs to a ceiling: ceiling=3 delta=1e-5. Got no ceiling.")
     table = table_of(build("dataset", {"name": "table", "path": names[0]})) if names else ANY_TABLE
     book = BudgetBook()
     try:

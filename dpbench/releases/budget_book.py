@@ -29,7 +29,8 @@ from dpbench.releases.verification import cost_of
 
 VARIABLE = "DPBENCH_BUDGET_BOOK"
 """The environment variable that names another file, such as one that several users share."""
-DEFAULT_DELTA = 1e-6
+DEFAULT_DELTA = 1e-5
+"""The δ of a ceiling that names none: room for ten (ε, δ) releases of the default δ."""
 ANY_TABLE = ""
 """The table of a ceiling that holds for every table without one of its own."""
 
@@ -52,15 +53,18 @@ class Ceiling:
     def check(self, spent: Sequence[Cost], cost: Cost) -> None:
         """Refuse a release that would exceed the ceiling."""
         if self.total([*spent, cost]) > self.epsilon * (1 + ROUNDING):
+            hint = (
+                "" if self.total([*spent, cost]) < math.inf else " The δ of its releases add up: a ceiling's delta= allows more."
+            )
             raise Refused(
                 f"This release would bring what this table has spent from ε = {self.total(spent):.6g} to "
                 f"{self.total([*spent, cost]):.6g} at δ = {self.delta:g}, above its ceiling of {self.epsilon:g}. Nothing was "
-                "drawn or spent. `python -m dpbench budget` shows what was spent."
+                f"drawn or spent. `python -m dpbench budget` shows what was spent.{hint}"
             )
 
 
 @dataclass(frozen=True)
-class Entry:
+class BookEntry:
     """A release in the book."""
 
     table: str
@@ -154,12 +158,12 @@ def spent_in(records: Sequence[Record], table: str) -> list[Cost]:
     return [entry.cost for entry in entries_in(records) if entry.table == table and entry.counts]
 
 
-def entries_in(records: Sequence[Record]) -> list[Entry]:
+def entries_in(records: Sequence[Record]) -> list[BookEntry]:
     """Return the releases in the order in which they were entered."""
     states = {record["entry"]: record["kind"] for record in records if "entry" in record}
     names = ("table", "label", "neighbours", "mechanism", "file", "time")
     return [
-        Entry(
+        BookEntry(
             **{name: record[name] for name in names},
             cost=cost_of(record["cost"]),
             state=states.get(record["hash"], "not written"),

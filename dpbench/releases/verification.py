@@ -1,6 +1,6 @@
 """Check what the file of a release says of itself: its ε from its ledger, its statement, its versions, its audit's verdict.
 
-Nothing is fitted and no row is read, so whoever has the file can do it. What a file cannot show is that its ledger lists every
+Nothing is fitted and no row is read, so anyone who has the file can do it. What a file cannot show is that its ledger lists every
 answer that was drawn: that rests on the code that made it, whose digest it names.
 """
 
@@ -26,7 +26,7 @@ GRID_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Check:
+class ReleaseCheck:
     """One thing that a release says of itself, and whether it holds."""
 
     what: str
@@ -38,7 +38,7 @@ class Check:
         return f"{'ok' if self.holds else 'FAILED':<7} {self.what}: {self.sentence}"
 
 
-def verify(released: Release) -> list[Check]:
+def verify(released: Release) -> list[ReleaseCheck]:
     """Return every check of a release; refuse a file whose ledger cannot be read."""
     privacy = released.privacy
     try:
@@ -67,61 +67,61 @@ def cost_of(content: Mapping[str, Any]) -> Cost:
     return cost
 
 
-def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Iterator[Check]:
+def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Iterator[ReleaseCheck]:
     privacy = released.privacy
     unproven = [entry.query for entry in entries if entry.sound is not True]
     proofs = f"{len(entries)} private answers, each with a proof" if not unproven else f"no proof of {', '.join(unproven)}"
     leaks = [leak["what"] for leak in privacy["ledger"]["leaks"]]
-    yield Check("ledger", bool(entries) and not unproven and not leaks, f"leaks {', '.join(leaks)}" if leaks else proofs)
+    yield ReleaseCheck("ledger", bool(entries) and not unproven and not leaks, f"leaks {', '.join(leaks)}" if leaks else proofs)
     yield _own_accounting(privacy, entries, epsilon, delta)
     yield _dp_accounting(entries, epsilon, delta)
     yield _statement(released, epsilon, delta)
     same = privacy["neighbours"] == privacy["ledger"]["neighbours"]
-    yield Check("neighbours", same, f"{privacy['neighbours']}; the ledger says {privacy['ledger']['neighbours']}")
-    yield Check("noise", privacy["noise"] == "secure", f"{privacy['noise']}")
+    yield ReleaseCheck("neighbours", same, f"{privacy['neighbours']}; the ledger says {privacy['ledger']['neighbours']}")
+    yield ReleaseCheck("noise", privacy["noise"] == "secure", f"{privacy['noise']}")
     vouched_by = privacy["vouched_by"]
     passed = vouched_by["audit"] == "replay" and vouched_by["passed"] is True
-    yield Check(
+    yield ReleaseCheck(
         "audit", passed, f"{vouched_by['audit']} {'passed' if passed else 'did not pass'}, on up to {vouched_by['n']} rows"
     )
     yield _versions(released, vouched_by)
 
 
-def _own_accounting(privacy: Mapping[str, Any], entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Check:
+def _own_accounting(privacy: Mapping[str, Any], entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> ReleaseCheck:
     computed = total(entries, delta) if privacy["accounting"] == "pld" else compose([entry.cost for entry in entries], delta)
     stated = [Guarantee(epsilon, delta), Guarantee(privacy["ledger"]["total"]["epsilon"], privacy["ledger"]["total"]["delta"])]
     holds = all(_close(each.epsilon, computed.epsilon) and each.delta == computed.delta for each in stated)
-    return Check(
+    return ReleaseCheck(
         "dpbench's accounting", holds, f"{_spelled(computed.epsilon, computed.delta)}; stated {_spelled(epsilon, delta)}"
     )
 
 
-def _dp_accounting(entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Check:
+def _dp_accounting(entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> ReleaseCheck:
     """Check that ε is no smaller than dp-accounting's: closed forms of several answers may be larger."""
     computed = epsilon_of_dp_accounting(entries, delta) if entries else math.inf
     holds = computed <= epsilon * (1 + GRID_TOLERANCE)
-    return Check("dp-accounting", holds, f"{_spelled(computed, delta)}, which must be at most the stated {epsilon:.6g}")
+    return ReleaseCheck("dp-accounting", holds, f"{_spelled(computed, delta)}, which must be at most the stated {epsilon:.6g}")
 
 
-def _statement(released: Release, epsilon: float, delta: float) -> Check:
+def _statement(released: Release, epsilon: float, delta: float) -> ReleaseCheck:
     """Check the numbers that the statement in plain words gives."""
     unit = "rows" if "rows" in released.privacy else "persons"
     size = f"{released.privacy[unit]:,} {unit}"
     words = [f"ε = {epsilon:.6g}", *([f"δ = {delta:.3g}"] if delta else []), size]
     words += ["THE ROWS ARE SYNTHETIC"] if released.dataset["synthetic"] else []
     missing = [word for word in words if not re.search(rf"(?<![\w.,]){re.escape(word)}(?![\d])(?!\.\d)", released.statement)]
-    return Check("statement", not missing, f"lacks {'; '.join(missing)}" if missing else f"says {'; '.join(words)}")
+    return ReleaseCheck("statement", not missing, f"lacks {'; '.join(missing)}" if missing else f"says {'; '.join(words)}")
 
 
-def _versions(released: Release, vouched_by: Mapping[str, Any]) -> Check:
+def _versions(released: Release, vouched_by: Mapping[str, Any]) -> ReleaseCheck:
     """Check that one version made the file and was replayed, and say whether this installation has the same code."""
     made_by = f"dpbench {vouched_by['dpbench']}"
     holds = released.made_by.split(",")[0] == made_by and bool(vouched_by["code"])
     if not holds:
-        return Check("versions", False, f"made by {released.made_by or 'nothing named'}, but replayed with {made_by}")
+        return ReleaseCheck("versions", False, f"made by {released.made_by or 'nothing named'}, but replayed with {made_by}")
     here = _digest_here(released)
     code = "the same code" if here == vouched_by["code"] else "other code"
-    return Check("versions", True, f"made by {released.made_by}; here: dpbench {__version__}, {code} of the mechanism")
+    return ReleaseCheck("versions", True, f"made by {released.made_by}; here: dpbench {__version__}, {code} of the mechanism")
 
 
 def _digest_here(released: Release) -> str:

@@ -25,11 +25,11 @@ def test_releases_are_counted_until_the_ceiling(capsys: pytest.CaptureFixture[st
     assert main([*wine, "mechanism.until_bounded=true", "epsilon=0.1", "out=n.json"]) == 2
     capsys.readouterr()
     assert main([*wine, "dataset.attributes=[alcohol]", "out=n.json"]) == 2
-    assert "from ε = 1 to 2 at δ = 1e-06, above its ceiling of 1.5" in capsys.readouterr().err
+    assert "from ε = 1 to 2 at δ = 1e-05, above its ceiling of 1.5" in capsys.readouterr().err
     assert not (tmp_path / "n.json").exists()
     assert main(["budget"]) == 0
     out = capsys.readouterr().out
-    assert "ε = 1 spent at δ = 1e-06, ceiling 1.5" in out
+    assert "ε = 1 spent at δ = 1e-05, ceiling 1.5" in out
     assert "m.json (written)" in out
     (tmp_path / "book.jsonl").write_text((tmp_path / "book.jsonl").read_text().replace("1.5", "9.5"))
     assert main(["budget"]) == 1

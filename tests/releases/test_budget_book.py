@@ -48,7 +48,7 @@ def test_a_release_above_the_ceiling_is_refused_and_leaves_no_entry(book: Budget
     book.set_ceiling(Ceiling(2.0))
     reserve(book)
     reserve(book)
-    with pytest.raises(Refused, match="from ε = 2 to 3 at δ = 1e-06, above its ceiling of 2"):
+    with pytest.raises(Refused, match="from ε = 2 to 3 at δ = 1e-05, above its ceiling of 2"):
         reserve(book)
     assert len(entries_in(book.records())) == 2
     reserve(book, rows="other rows")
@@ -78,14 +78,14 @@ def test_costs_are_added_in_their_own_currency(book: BudgetBook) -> None:
     for _ in range(2):
         reserve(book, Budget(0.3, 1e-6, "gdp"))
     spent = Ceiling().total(spent_in(book.records(), table_of(People())))  # type: ignore[arg-type]
-    assert spent == pytest.approx(epsilon_of_gdp(0.3 * math.sqrt(2), 1e-6))
-    assert spent < 2 * epsilon_of_gdp(0.3, 1e-6)
+    assert spent == pytest.approx(epsilon_of_gdp(0.3 * math.sqrt(2), 1e-5))
+    assert spent < 2 * epsilon_of_gdp(0.3, 1e-5)
 
 
 def test_failures_beyond_the_delta_of_the_ceiling_are_refused(book: BudgetBook) -> None:
     book.set_ceiling(Ceiling(100.0, 1e-6))
     reserve(book, Budget(0.1, 1e-6, "approx"))
-    with pytest.raises(Refused, match="to inf"):
+    with pytest.raises(Refused, match=r"to inf .* The δ of its releases add up"):
         reserve(book, Budget(0.1, 1e-6, "approx"))
 
 
