@@ -22,12 +22,18 @@ if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES expo
     from dpbench.contracts.metric import Metric as Metric
     from dpbench.contracts.model import Model as Model
     from dpbench.contracts.paper import Paper as Paper
+    from dpbench.privacy.ledger import Budget as Budget
+    from dpbench.releases.estimators import PrivateClassifier as PrivateClassifier
+    from dpbench.releases.estimators import PrivateRegressor as PrivateRegressor
     from dpbench.releases.release_file import load_release as load_release
     from dpbench.sweeps.python_api import sweep as sweep
 
 _CONTRACTS = ("Attack", "Dataset", "Fit", "Mechanism", "Metric", "Model", "Paper")
 _HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
+    "Budget": "dpbench.privacy.ledger",
     "OneRunMechanism": "dpbench.contracts.mechanism",
+    "PrivateClassifier": "dpbench.releases.estimators",
+    "PrivateRegressor": "dpbench.releases.estimators",
     "hookimpl": "dpbench.contracts.hooks",
     "load_release": "dpbench.releases.release_file",
     "option": "dpbench.base.options",

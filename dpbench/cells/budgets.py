@@ -6,6 +6,7 @@ import numpy as np
 
 from dpbench.accounting.calibration import calibrated
 from dpbench.accounting.composition import compose
+from dpbench.accounting.costs import Cost
 from dpbench.base.read_only import read_only
 from dpbench.cells.cell import Settings
 from dpbench.contracts.mechanism import Mechanism, fit_closed
@@ -34,11 +35,21 @@ def budget_of(settings: Settings, mechanism: Mechanism, model: Model, geometry: 
     sample = _MadeUpSample(geometry, n)
 
     def accounted(epsilon: float) -> float:
-        curator = Curator(sample, Draws(0, "made up", [(0, 0)]), replace(claimed, epsilon=epsilon))
-        fit_closed(mechanism, model.prepare(closed(curator)), curator, curator.ledger.budget)
-        return compose([entry.cost for entry in curator.ledger.entries], settings.delta).epsilon
+        return compose(_costs(mechanism, model, sample, replace(claimed, epsilon=epsilon)), settings.delta).epsilon
 
     return replace(claimed, epsilon=calibrated(settings.epsilon, settings.delta, claimed.currency, accounted))
+
+
+def costs_on_made_up_rows(settings: Settings, mechanism: Mechanism, model: Model, geometry: Geometry, n: int) -> list[Cost]:
+    """Return what the answers of one fit will cost, before any is drawn from the private rows."""
+    return _costs(mechanism, model, _MadeUpSample(geometry, n), budget_of(settings, mechanism, model, geometry, n))
+
+
+def _costs(mechanism: Mechanism, model: Model, sample: WholeSample, budget: Budget) -> list[Cost]:
+    """Return the costs of the answers to one fit."""
+    curator = Curator(sample, Draws(0, "made up", [(0, 0)]), budget)
+    fit_closed(mechanism, model.prepare(closed(curator)), curator, curator.ledger.budget)
+    return [entry.cost for entry in curator.ledger.entries]
 
 
 class _MadeUpSample(WholeSample):

@@ -2,13 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
+from dpbench.accounting.costs import Cost
 from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused, Unfinished
@@ -17,7 +18,7 @@ from dpbench.base.one_thread import one_thread
 from dpbench.base.random_streams import stream
 from dpbench.base.version import __version__
 from dpbench.cells.audit_unit import audited, fit_made_up_rows
-from dpbench.cells.budgets import budget_of
+from dpbench.cells.budgets import budget_of, costs_on_made_up_rows
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
 from dpbench.cells.streaming import StreamedRows
@@ -31,8 +32,10 @@ from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
 from dpbench.inference.settings import InferenceSettings
+from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
+from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.registry.code_digest import fit_digest
@@ -45,13 +48,31 @@ from dpbench.sweeps.streamed_tables import needs_rows
 Reserve = Callable[[Dataset, Budget, Neighbours], Callable[[], None]]
 """Enters what a fit may spend at most before noise is drawn, or refuses it; returns what takes the entry back."""
 
+SIMULATED = (
+    "NO PRIVACY IS PROMISED: the noise was drawn from a seed, so that it can be removed, and the mechanism was not replayed. "
+    "This model is for experiments, and must not be published."
+)
 
-def release(config: Mapping[str, Any], reserve: Reserve = lambda *_: lambda: None) -> Release:
-    """Return the release that a configuration describes. What is not sound is refused, before it spends anything if possible."""
+CostCheck = Callable[[Sequence[Cost]], None]
+"""Called with the costs of a fit before it spends them, to refuse a fit that costs too much."""
+
+
+def release(
+    config: Mapping[str, Any],
+    noise: Literal["secure", "simulation"] = "secure",
+    reserve: Reserve = lambda *_: lambda: None,
+    check_costs: CostCheck | None = None,
+) -> Release:
+    """Return the release that a configuration describes. What is not sound is refused, before it spends anything if possible.
+
+    With ``noise="simulation"`` the noise is drawn from the configuration's seed. Then nothing is promised: the mechanism is not
+    replayed, leaks of the table are allowed, nothing is reserved, and the statement says all of it.
+    """
     model: Model = build("model", config["model"])
     dataset: Dataset = build("dataset", config["dataset"]).for_target(model.target).for_memory(machine_memory())
     keys = ("epsilon", "delta", "budget", "accounting", "sensitivity")
-    settings = Settings(**{key: config[key] for key in keys}, noise="secure")
+    secure = noise == "secure"
+    settings = Settings(**{key: config[key] for key in keys}, noise=noise, seed=0 if secure else config["seed"])
     inference = InferenceSettings(**config["inference"])
     chosen: Mechanism = build("mechanism", config["mechanism"])
     mechanism = chosen.with_sensitivity(settings.sensitivity)
@@ -66,12 +87,15 @@ def release(config: Mapping[str, Any], reserve: Reserve = lambda *_: lambda: Non
     if len(set(geometry.names)) < len(geometry.names):
         raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
     n = int(data.sample.n[0])
-    vouched_by = _replayed(settings, mechanism, model, geometry, n, inference)
-    fit, ledger = _fitted(settings, mechanism, model, data, partial(reserve, dataset))
+    vouched_by = _replayed(settings, mechanism, model, geometry, n, inference) if secure else {}
+    if check_costs is not None and secure:
+        check_costs(costs_on_made_up_rows(settings, mechanism, model, geometry, n))
+    draws = Draws(settings.seed, identity(dataset), [(0, 0)])
+    fit, ledger = _fitted(settings, mechanism, model, data, draws, partial(reserve, dataset))
     section = make_section(fit, inference, geometry, n)
     total = ledger.total
     facts: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "neighbours": ledger.neighbours}
-    facts |= {**_size(data), "noise": "secure"}
+    facts |= {**_size(data), "noise": noise}
     facts |= {"budget": settings.budget, "accounting": settings.accounting, "ledger": ledger.as_dict(), "vouched_by": vouched_by}
     return Release(
         model={"name": model.name, **model.options()},
@@ -88,7 +112,13 @@ def release(config: Mapping[str, Any], reserve: Reserve = lambda *_: lambda: Non
         weights=dict(zip(geometry.names, map(float, fit.weights[0]), strict=True)),
         privacy=facts,
         statement=_statement(facts, dataset, data, geometry.target_column, section),
-        made_by=f"dpbench {__version__}, {registry().version_of(type(mechanism))}, OpenDP {version('opendp')}",
+        made_by=", ".join(
+            [
+                f"dpbench {__version__}",
+                registry().version_of(type(mechanism)),
+                f"OpenDP {version('opendp')}" if secure else "simulated noise",
+            ]
+        ),
         inference=section,
     )
 
@@ -167,15 +197,17 @@ def _fitted(
     mechanism: Mechanism,
     model: Model,
     data: _Data,
+    draws: Draws,
     reserve: Callable[[Budget, Neighbours], Callable[[], None]],
 ) -> tuple[Fit, Ledger]:
-    sample = data.sample
+    """Fit all rows and return the fit with its ledger. ``draws`` are the streams of simulated noise."""
+    sample, leaks, secure = data.sample, data.table.leaks, settings.noise == "secure"
     budget = budget_of(settings, mechanism, model, sample.geometry, int(sample.n[0]))
-    curator = SecureCurator(sample, budget, data.table.leaks)
+    curator = SecureCurator(sample, budget, leaks) if secure else Curator(sample, draws, budget, leaks)
     ledger = curator.ledger
     checked = runs_plugin(mechanism, model)
     curator.tape = [] if checked else None
-    take_back = reserve(budget, ledger.neighbours)
+    take_back = reserve(budget, ledger.neighbours) if secure else lambda: None
     start = time.perf_counter()
     try:
         fit = fit_closed(mechanism, model.prepare(closed(curator)), curator, budget)
@@ -191,7 +223,7 @@ def _fitted(
     finally:
         if not ledger.entries:  # each answer is entered before it is drawn, so nothing was
             take_back()
-    if not (ledger.sound and ledger.total.private and ledger.entries) or ledger.leaks:
+    if not (ledger.sound and ledger.total.private and ledger.entries) or (secure and ledger.leaks):
         raise Refused(f"{mechanism.name} cannot be released: its ledger has no proof of a finite ε.")
     if fit.status[0] not in (OK, REPAIRED):
         raise Unfinished(
@@ -216,6 +248,9 @@ def _statement(
         size = f"{table.persons.count:,} persons, of whom each has at most {table.persons.rows_each} rows that count"
         unit, other = "person", "another with any other rows"
         scope = "The promise is for one person with all rows: how many rows a person has is protected, too."
+    if facts["noise"] == "simulation":
+        leaks = [f"LEAK: {leak.why}." for leak in table.leaks]
+        return " ".join([*_warning(dataset), SIMULATED, *leaks, f"With secure noise, the answers would cost {exact}."])
     sentences = [
         f"This model was fitted once on {size}{',' if table.persons else ''} with differential privacy, {exact}.",
         f"Had any one {unit} been {other}, every possible model would have been at most e^ε times as likely, or as unlikely, to "
@@ -236,8 +271,12 @@ def _statement(
         sentences.append(
             f"The model was fitted to a transformed target ({name}), so a prediction is close to its median, not to its mean."
         )
-    warning = ["THE ROWS ARE SYNTHETIC: they belong to no person, and this file is a demonstration."] if dataset.synthetic else []
-    return " ".join([*warning, *sentences])
+    return " ".join([*_warning(dataset), *sentences])
+
+
+def _warning(dataset: Dataset) -> list[str]:
+    text = "THE ROWS ARE SYNTHETIC: they belong to no person, and this file is a demonstration."
+    return [text] if dataset.synthetic else []
 
 
 def _strength(epsilon: float, unit: str = "row") -> str:

@@ -175,6 +175,19 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     assert [row[:2] for row in rows] == [["run", "shrunk"], ["run", "shrunk"], ["run", "fm"]]
 
 
+def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of its blocks, in one program."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("opendp")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == page.count("```python") > 3
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks), encoding="utf-8")
+    runpy.run_path(str(program))
+
+
 @pytest.mark.parametrize("kind", ["mechanism", "model", "dataset"])
 def test_the_readme_names_every_component_that_ships(kind: str) -> None:
     """And docs/data.md has a row for every dataset."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpbench.accounting.composition import compose
+from dpbench.accounting.costs import Cost
 from dpbench.base.errors import Refused
 from dpbench.privacy import secure_noise
 from dpbench.privacy.curator import Curator
@@ -133,3 +135,29 @@ def test_a_mechanism_that_needs_rows_is_not_released_from_a_streamed_table(tmp_p
     (point,) = grid_points([*table, "dataset.stream=true", "mechanism=privr", "epsilon=1"])
     with pytest.raises(Refused, match=r"^privr needs the rows, not only sums of products of columns, and the table is streamed"):
         fit_release.release(point.config)
+
+
+def test_simulated_noise_comes_from_the_seed_and_reserves_nothing() -> None:
+    config = grid_points(["mechanism=fm", "dataset=wine", "epsilon=1", "seed=3"])[0].config
+    first, second = (fit_release.release(config, "simulation", check_costs=pytest.fail) for _ in range(2))
+    assert first == second
+    assert first.statement.startswith("NO PRIVACY IS PROMISED")
+    assert first.privacy["noise"] == "simulation"
+
+
+def test_what_a_fit_will_cost_is_known_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a fit that is refused then draws nothing."""
+    pytest.importorskip("opendp")
+    config = grid_points(["mechanism=best", "dataset=wine", "epsilon=1", "budget=matched"])[0].config
+    reserved: list[Cost] = []
+    released = fit_release.release(config, check_costs=reserved.extend)
+    entries = released.privacy["ledger"]["entries"]
+    assert len(reserved) == len(entries)
+    assert compose(reserved, 1e-6).epsilon == pytest.approx(released.privacy["epsilon"])
+
+    def refuse(costs: object) -> None:
+        raise Refused("too much")
+
+    monkeypatch.setattr(fit_release, "_fitted", pytest.fail)
+    with pytest.raises(Refused, match="too much"):
+        fit_release.release(config, check_costs=refuse)

@@ -1,0 +1,286 @@
+"""Releases as scikit-learn estimators: one fit on all rows with secure noise, with a ledger and a statement."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from dpbench.base.errors import PackageMissing, Refused
+from dpbench.data.geometry import TargetKind
+from dpbench.files.data_frames import remove_frames, store_frame
+from dpbench.records.leaks import BOUNDS_FROM_DATA
+from dpbench.registry.lookup import build
+from dpbench.releases.declared_columns import DeclaredColumns, declared_columns
+from dpbench.releases.fit_release import release
+from dpbench.releases.fitted_rows import FITTED_ROWS, row_hashes
+from dpbench.releases.own_units import linear_equation
+from dpbench.releases.released_intervals import NoIntervals
+
+INSTALL = "pip install 'dp-regression-bench[sklearn]' (scikit-learn 1.6 or newer)"
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import check_random_state, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+except ImportError:
+    raise PackageMissing(
+        f"PrivateRegressor and PrivateClassifier need scikit-learn, which is not installed: {INSTALL}."
+    ) from None
+
+if TYPE_CHECKING:
+    import pandas
+
+    from dpbench.privacy.ledger import Budget
+
+MAX_SEED = 2**31 - 1
+
+
+class RefusedValue(Refused, ValueError):
+    """A refusal where scikit-learn expects a ValueError."""
+
+
+@contextmanager
+def _value_errors() -> Iterator[None]:
+    try:
+        yield
+    except Refused as refusal:
+        raise RefusedValue(str(refusal)) from None
+
+
+class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """What both estimators share: from X, y and bounds to a table, and from there along the path of ``release``."""
+
+    _target: TargetKind
+
+    def __init__(
+        self,
+        mechanism: str | Mapping[str, Any] = "best",
+        model: str | Mapping[str, Any] = "linear",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        budget: Budget | None = None,
+        noise: Literal["secure", "simulation"] = "secure",
+        random_state: Any = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.model = model
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.budget = budget
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit all rows once. With secure noise, every fit draws other noise and costs again."""
+        with _value_errors():
+            target_name = getattr(y, "name", None)
+            frame, target = self._training_rows(X, y)
+            declared = declared_columns(self.bounds, self.target_bounds, list(frame.columns), target_name)
+            values, target_declaration = self._encoded(target, declared)
+            self._release(frame, values, declared, target_declaration)
+        return self
+
+    def _release(self, frame: pandas.DataFrame, values: np.ndarray, declared: DeclaredColumns, target: Any) -> None:
+        """Fit a table of features and target, and keep what was released."""
+        hashes = row_hashes(frame)
+        config = self._config()
+        if self.noise == "secure":
+            FITTED_ROWS.paid(hashes, self.budget)  # before the mechanism is replayed, which takes seconds
+        if declared.bounds == "data":
+            warnings.warn(f"LEAK: {BOUNDS_FROM_DATA.why}.", UserWarning, stacklevel=4)
+        bounds = "data" if declared.bounds == "data" else {**declared.bounds, declared.target: target}
+        threshold = {"threshold": 0.5} if self._target == "binary" else {}
+        try:
+            path = store_frame(frame.assign(**{declared.target: values}))
+            dataset = {"name": "table", "path": path, "bounds": bounds, "target": declared.target, **threshold}
+            pay = partial(FITTED_ROWS.pay, hashes, self.budget)
+            self.release_ = release({**config, "dataset": dataset}, self.noise, check_costs=pay)
+        finally:
+            remove_frames()
+        self.statement_ = self.release_.statement
+        self.ledger_ = self.release_.privacy["ledger"]
+        self.intervals_ = self._interval_frame()
+        equation = linear_equation(self.release_)
+        self.coef_, self.intercept_, self.coef_names_ = equation.coefficients, equation.intercept, equation.names
+
+    def _config(self) -> dict[str, Any]:
+        """Return the configuration of the release, without its table."""
+        model = _component(self.model)
+        kind = build("model", model).target
+        if kind != self._target:
+            raise Refused(
+                f"{type(self).__name__} needs a model of a {self._target} target. The target of {model['name']} is {kind}."
+            )
+        if self.noise not in ("secure", "simulation"):
+            raise Refused(f"The noise of an estimator must be 'secure' or 'simulation'. Got {self.noise!r} instead.")
+        if self.noise == "secure" and self.random_state is not None:
+            raise Refused("Secure noise has no seed: leave out random_state, or set noise='simulation' for an experiment.")
+        if self.noise == "secure" and isinstance(self.bounds, str) and self.bounds == "data":
+            raise Refused(
+                "bounds='data' reads the bounds from the private rows, which no ε pays for: it needs noise='simulation'."
+            )
+        keys = {"epsilon": self.epsilon, "delta": self.delta, "budget": "matched", "accounting": "closed", "sensitivity": "tight"}
+        components = {"mechanism": _component(self.mechanism), "model": model}
+        return {**components, **keys, "seed": self._seed(), "inference": {}}
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return secrets.randbelow(MAX_SEED)
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(MAX_SEED))
+
+    def _training_rows(self, X: Any, y: Any) -> tuple[pandas.DataFrame, np.ndarray]:
+        """Return the features as a DataFrame, and the target. Cells of declared columns are read and checked as in a file."""
+        if not self._as_declared(X):
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, y_numeric=self._target == "real")
+            return self._frame(X), y
+        validate_data(self, X, skip_check_array=True)
+        target = column_or_1d(y, warn=True)
+        check_consistent_length(X, target)
+        return self._frame(X), target
+
+    def _features(self, X: Any) -> pandas.DataFrame:
+        check_is_fitted(self)
+        if self._as_declared(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._frame(X)
+        return self._frame(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _as_declared(self, X: Any) -> bool:
+        """Return whether X is a DataFrame whose cells may be other than plain numbers, such as levels and dates."""
+        from pandas.api.types import is_numeric_dtype
+
+        if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+            return hasattr(X, "to_pandas")
+        return isinstance(self.bounds, Mapping) or not all(is_numeric_dtype(X.iloc[:, at]) for at in range(X.shape[1]))
+
+    def _frame(self, X: Any) -> pandas.DataFrame:
+        """Return features as a DataFrame, whose columns are x0, x1, … if they came without names."""
+        import pandas
+
+        if isinstance(X, np.ndarray):
+            names = getattr(self, "feature_names_in_", None)
+            return pandas.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])] if names is None else list(names))
+        frame = (X.to_pandas() if hasattr(X, "to_pandas") else X).reset_index(drop=True)
+        return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+    def _interval_frame(self) -> pandas.DataFrame | None:
+        import pandas
+
+        if isinstance(self.release_.inference, NoIntervals):
+            return None
+        table = self.release_.intervals()
+        rows = {
+            name: {**table.own_units.get(name, row), "scaled": name not in table.own_units} for name, row in table.scaled.items()
+        }
+        return pandas.DataFrame.from_dict(rows, orient="index")
+
+    def _predicted(self, X: Any) -> np.ndarray:
+        features = self._features(X)
+        with _value_errors():
+            return self.release_.predict(features)
+
+    def _encoded(self, y: np.ndarray, declared: DeclaredColumns) -> tuple[np.ndarray, Any]:
+        """Return the target as numbers, and its declaration."""
+        raise NotImplementedError
+
+
+class PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A differentially private linear regression of a real target.
+
+    ``mechanism`` and ``model`` are names, or mappings with options such as ``{"name": "ridge", "penalty": 2}``. ``bounds`` are
+    public: ``{"age": (18, 70), …, "wage": (0, 3000)}`` with the target, or arrays ``(low, high)`` with ``target_bounds``;
+    ``"data"`` reads them from the rows, which leaks. Values outside are clipped. The accounted (ε, δ) is at most the requested
+    one.
+
+    Noise is ``"secure"``, from the operating system; ``"simulation"`` takes it from ``random_state``, protects nothing, and is
+    for experiments. A second fit on the same rows in one process is refused unless ``budget`` says what all fits may cost
+    together.
+
+    After the fit: ``statement_`` (what is promised), ``ledger_`` (each private answer and its cost), ``release_`` (its ``save``
+    writes the file that ``dpbench.load_release`` reads), ``coef_`` and ``intercept_`` in the columns' own units, by
+    ``coef_names_`` (a column with levels has one for each), and ``intervals_``: the coefficients with standard
+    errors and intervals, or None. In ``intervals_`` the intercept is where numeric columns are in the middle of their bounds.
+    """
+
+    _target = "real"
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predictions in the target's own unit, clipped to its bounds."""
+        return self._predicted(X)
+
+    def _encoded(self, y: np.ndarray, declared: DeclaredColumns) -> tuple[np.ndarray, Any]:
+        return np.asarray(y), declared.target_bounds
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # of noise on a few rows
+        return tags
+
+
+class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A differentially private logistic regression of two classes.
+
+    The classes are public, too: ``bounds={"age": (18, 70), …, "hired": {"levels": ["no", "yes"]}}`` or
+    ``target_bounds=("no", "yes")``. ``coef_`` and ``intercept_`` are on the log odds of ``classes_[1]``. For all else see
+    :class:`PrivateRegressor`.
+    """
+
+    _target = "binary"
+
+    def __init__(
+        self,
+        mechanism: str | Mapping[str, Any] = "best",
+        model: str | Mapping[str, Any] = "logistic",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        budget: Budget | None = None,
+        noise: Literal["secure", "simulation"] = "secure",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(mechanism, model, epsilon, delta, bounds, target_bounds, budget, noise, random_state)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of ``classes_``, one column for each."""
+        second = self._predicted(X)
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the more probable class of each row."""
+        likely = self.predict_proba(X)[:, 1] > 0.5
+        return np.asarray(self.classes_[likely.astype(int)])
+
+    def _encoded(self, y: np.ndarray, declared: DeclaredColumns) -> tuple[np.ndarray, Any]:
+        check_classification_targets(y)
+        if type_of_target(y) != "binary":
+            raise Refused("Only binary classification is supported: the target must have two classes. Got more.")
+        self.classes_ = np.unique(y if declared.target_bounds is None else np.asarray(declared.target_bounds))
+        if len(self.classes_) != 2 or not np.isin(y, self.classes_).all():
+            raise Refused(
+                "The target must be one of two classes, all of them declared. Got another number of classes, or others."
+            )
+        return (y == self.classes_[1]).astype(float), [0.0, 1.0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _component(choice: str | Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": choice} if isinstance(choice, str) else dict(choice)

@@ -1,0 +1,208 @@
+"""Private regressions are scikit-learn estimators: they keep its contract, pay once, and say what they promise."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import dpbench
+from dpbench.base.errors import Refused
+from dpbench.releases import estimators
+from dpbench.releases.fitted_rows import FittedRows
+
+pytest.importorskip("sklearn", minversion="1.6")
+pytest.importorskip("opendp")
+
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+EXPECTED_FAILURES: dict[str, str] = {}
+"""The checks of scikit-learn that an estimator may fail, each with its reason: none, and never more than eight."""
+BOUNDS = {"age": (18, 70), "sex": {"levels": ["f", "m"]}, "wage": (0, 3000)}
+
+
+@pytest.fixture(autouse=True)
+def _no_fit_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins as a process does: no rows were fitted."""
+    monkeypatch.setattr(estimators, "FITTED_ROWS", FittedRows())
+
+
+def people(n: int = 3000, seed: int = 0) -> tuple[pandas.DataFrame, pandas.Series]:
+    generator = np.random.default_rng(seed)
+    age, sex = generator.uniform(18, 70, n), generator.choice(["f", "m"], n)
+    wage = np.clip(500 + 20 * age + 200 * (sex == "m") + generator.normal(0, 200, n), 0, 3000)
+    return pandas.DataFrame({"age": age, "sex": sex}), pandas.Series(wage, name="wage")
+
+
+def regressor(**options: Any) -> Any:
+    return dpbench.PrivateRegressor(**{"epsilon": 2, "bounds": BOUNDS, **options})
+
+
+def simulated(**options: Any) -> Any:
+    return regressor(noise="simulation", random_state=0, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["PrivateRegressor", "PrivateClassifier"])
+def test_scikit_learns_own_checks_pass(name: str) -> None:
+    estimator = getattr(dpbench, name)(bounds="data", noise="simulation", random_state=0)
+    assert len(EXPECTED_FAILURES) <= 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(estimator, expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None)
+    assert {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"} == {}
+    assert sum(result["status"] == "passed" for result in results) >= 40
+
+
+def test_a_fit_is_a_release_with_statement_ledger_and_intervals() -> None:
+    X, y = people()
+    fitted = regressor().fit(X, y)
+    assert fitted.score(X, y) > 0.5
+    assert "OpenDP" in fitted.statement_
+    assert fitted.ledger_ == fitted.release_.privacy["ledger"]
+    assert fitted.ledger_["total"]["epsilon"] == pytest.approx(2)
+    assert fitted.release_.privacy["noise"] == "secure"
+    assert fitted.release_.privacy["vouched_by"]["passed"] is True
+    assert list(fitted.intervals_.index) == ["intercept", "age", "sex=f", "sex=m"]
+    assert (fitted.intervals_["low"] < fitted.intervals_["high"]).all()
+
+
+def test_it_is_the_release_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One path: the estimator hands a configuration to the function that the command calls."""
+    configs: list[Any] = []
+
+    def recorded(config: Any, *_: Any) -> Any:
+        configs.append(config)
+        raise Refused("enough")
+
+    monkeypatch.setattr(estimators, "release", recorded)
+    with pytest.raises(Refused, match="enough"):
+        regressor(mechanism={"name": "fm", "ridge": 4}).fit(*people())
+    assert configs[0]["mechanism"] == {"name": "fm", "ridge": 4}
+    assert configs[0]["dataset"]["name"] == "table"
+    assert configs[0]["budget"] == "matched"
+
+
+def test_coefficients_in_own_units_predict_what_the_release_predicts() -> None:
+    X, y = people()
+    fitted = simulated().fit(X, y)
+    design = np.column_stack([X["age"], X["sex"] == "f", X["sex"] == "m"])
+    assert fitted.coef_names_ == ("age", "sex=f", "sex=m")
+    by_hand = fitted.intercept_ + design @ fitted.coef_
+    # values are truncated to multiples of 2^-16 of a range: 52 years and 3,000 of wage
+    assert np.abs(by_hand - fitted.release_.predict(X, clip=False)).max() < 0.2
+
+
+def test_a_classifier_predicts_the_declared_classes_and_their_probabilities() -> None:
+    X, y = people()
+    hired = np.where(y > 1500, "yes", "no")
+    fitted = dpbench.PrivateClassifier(epsilon=4, bounds={"age": (18, 70), "sex": "ignore"}, target_bounds=("yes", "no"))
+    fitted.fit(X, hired)
+    assert list(fitted.classes_) == ["no", "yes"]
+    assert fitted.score(X, hired) > 0.7
+    shares = fitted.predict_proba(X)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    log_odds = fitted.intercept_ + X["age"].to_numpy() * fitted.coef_[0]
+    assert shares[:, 1] == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-3)
+
+
+def test_frames_arrays_and_a_pipeline_give_the_same_model() -> None:
+    X, y = people()
+    X = X[["age"]]
+    bounds = {"age": (18, 70), "wage": (0, 3000)}
+    frame = simulated(bounds=bounds).fit(X, y)
+    array = simulated(bounds=([18], [70]), target_bounds=(0, 3000)).fit(X.to_numpy(), y.to_numpy())
+    pipeline = make_pipeline(FunctionTransformer(), simulated(bounds=bounds)).fit(X, y)
+    assert array.predict(X.to_numpy()).tolist() == frame.predict(X).tolist() == pipeline.predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bounds": None}, r"must be declared.*bounds=\{'age'"),
+        ({"bounds": {"age": (18, 70), "wage": (0, 3000)}}, "Columns without bounds: 'sex'"),
+        ({"bounds": {name: value for name, value in BOUNDS.items() if name != "wage"}}, "The target must have bounds too"),
+        ({"bounds": {**BOUNDS, "aeg": (0, 1)}}, "no column with bounds named 'aeg'. Did you mean age"),
+        ({"bounds": "data"}, "needs noise='simulation'"),
+        ({"random_state": 0}, "Secure noise has no seed"),
+        ({"noise": "none"}, "must be 'secure' or 'simulation'"),
+        ({"model": "logistic"}, "needs a model of a real target"),
+        ({"mechanism": "no_privacy"}, "Not with secure noise|no_privacy cannot be released"),
+        ({"mechanism": "bset"}, "no mechanism named 'bset'"),
+        ({"epsilon": 0}, "epsilon"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_paid(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        regressor(**options).fit(*people(60))
+    assert estimators.FITTED_ROWS._fits == []
+
+
+def test_bounds_from_the_data_leak_loudly() -> None:
+    X, y = people(200)
+    with pytest.warns(UserWarning, match="LEAK: the bounds were read from the private rows"):
+        fitted = simulated(bounds="data").fit(X, y)
+    assert fitted.statement_.startswith("NO PRIVACY IS PROMISED")
+    assert "LEAK: the bounds were read from the private rows" in fitted.statement_
+
+
+def test_simulated_noise_comes_from_the_seed_and_promises_nothing() -> None:
+    X, y = people(400)
+    first, second = (simulated().fit(X, y) for _ in range(2))
+    other = simulated().set_params(random_state=1).fit(X, y)
+    assert first.coef_.tolist() == second.coef_.tolist() != other.coef_.tolist()
+    assert "must not be published" in first.statement_
+    assert "OpenDP" not in first.release_.made_by
+
+
+def test_a_second_fit_on_the_same_rows_is_refused_without_a_budget() -> None:
+    X, y = people(400)
+    regressor().fit(X, y)
+    with pytest.raises(Refused, match=r"fitted before in this process.*budget=dpbench\.Budget"):
+        regressor(epsilon=1).fit(X, y)
+    with pytest.raises(Refused, match="fitted before in this process"):
+        regressor().fit(X.iloc[100:300], y.iloc[100:300])
+    regressor().fit(*people(400, seed=1))
+
+
+def test_a_budget_is_what_all_fits_on_the_rows_may_cost_together() -> None:
+    """Copies of the estimator share it, because the rows are what pays."""
+    X, y = people(400)
+    estimator = regressor(mechanism="fm", budget=dpbench.Budget(epsilon=5))
+    for _ in range(2):
+        clone(estimator).fit(X, y)
+    with pytest.raises(Refused, match=r"to ε = 6 at δ = 1e-06, above the budget of 5\. Nothing was drawn"):
+        clone(estimator).fit(X, y)
+    clone(estimator).set_params(epsilon=1).fit(X, y)
+
+
+@pytest.mark.slow
+def test_a_search_over_an_estimator_stops_at_its_second_fit() -> None:
+    X, y = people(400)
+    search = GridSearchCV(regressor(), {"epsilon": [0.5, 1]}, cv=3, error_score="raise")
+    with pytest.raises(Refused, match="fitted before in this process"):
+        search.fit(X, y)
+    assert len(estimators.FITTED_ROWS._fits) == 1
+    X, y = people(400, seed=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # by default a search goes on after a failed fit, but every further fit fails too
+        with pytest.raises(Refused, match="fitted before"):
+            search.set_params(error_score=np.nan).fit(X, y)
+    assert len(estimators.FITTED_ROWS._fits) == 2
+
+
+def test_importing_dpbench_imports_no_scikit_learn_and_a_missing_one_is_named(python: Callable[[str], str]) -> None:
+    assert python("import sys, dpbench, dpbench.releases.fit_release; print('sklearn' in sys.modules)") == "False\n"
+    missing = (
+        "import sys; sys.modules['sklearn'] = None\nimport dpbench\n"
+        "try:\n    dpbench.PrivateRegressor\nexcept Exception as error:\n    print(type(error).__name__, error)"
+    )
+    assert "pip install 'dp-regression-bench[sklearn]'" in python(missing)
