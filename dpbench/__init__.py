@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES expo
     from dpbench.releases.estimators import PrivateClassifier as PrivateClassifier
     from dpbench.releases.estimators import PrivateRegressor as PrivateRegressor
     from dpbench.releases.release_file import load_release as load_release
+    from dpbench.sweeps.python_api import load as load
     from dpbench.sweeps.python_api import sweep as sweep
 
 _CONTRACTS = ("Attack", "Dataset", "Fit", "Mechanism", "Metric", "Model", "Paper")
@@ -35,6 +36,7 @@ _HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
     "PrivateClassifier": "dpbench.releases.estimators",
     "PrivateRegressor": "dpbench.releases.estimators",
     "hookimpl": "dpbench.contracts.hooks",
+    "load": "dpbench.sweeps.python_api",
     "load_release": "dpbench.releases.release_file",
     "option": "dpbench.base.options",
     "sweep": "dpbench.sweeps.python_api",

@@ -177,7 +177,7 @@ def sweep(name: str, facts: dict[str, Any], csv: Path, bounds: Path, repeats: in
     reference, rows, binary = facts["reference"], facts["rows"], facts["task"] == "binary"
     options = {"dataset.path": str(csv), "dataset.bounds": str(bounds), "splits.repeats": repeats}
     models = ["linear", "logistic"] if binary else ["linear"]
-    frame = dpbench.sweep(options, dataset="table", mechanism="no_privacy", model=models, engine="serial", record=False)
+    frame = dpbench.sweep(options, dataset="table", mechanism="no_privacy", model=models, engine="serial", record=False).full
     lines = []
     for model, (_, cell) in zip(models, frame.iterrows(), strict=True):
         if cell["state"] != "run":

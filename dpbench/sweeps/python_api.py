@@ -1,10 +1,10 @@
-"""Sweeps from Python: the command line's names as keywords, one row per cell as the result."""
+"""Sweeps from Python: the command line's names as keywords, and a result with frames, an answer, a plot and a report."""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
@@ -12,16 +12,14 @@ from dpbench.experiments.combinations import COMBINING_KEYS
 from dpbench.files.data_frames import is_frame
 
 if TYPE_CHECKING:
-    import pandas
-
-    from dpbench.records.cell_record import CellRecord
+    from dpbench.sweeps.result import Result
 
 LIST_KEYS = ("dataset.nulls", *COMBINING_KEYS)
 """Keys whose values are lists."""
 
 
-def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, **grid: Any) -> pandas.DataFrame:
-    """Run every combination and return one row per cell: its parameters, tags and metrics by their public names.
+def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, **grid: Any) -> Result:
+    """Run every combination and return a result: its ``frame``, ``answer``, ``plot()`` and ``report()``.
 
     Keywords are the command line's keys: ``sweep(mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], dataset="wine")``. A list is
     swept, anything else is fixed; a tuple is a value that is itself a list. ``zip=["epsilon", "seed"]`` lets keys vary together,
@@ -31,10 +29,12 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
     nothing else is written.
     """
     from dpbench.files.data_frames import remove_frames
+    from dpbench.sweeps.description import describe_sweep
     from dpbench.sweeps.execution import execute, run_unrecorded
     from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.override_text import override_text
     from dpbench.sweeps.plan import plan
+    from dpbench.sweeps.result import Result
 
     if options is not None and not isinstance(options, Mapping):
         raise Refused(f"The first argument of sweep must be a mapping from keys to values. Got {type(options).__name__} instead.")
@@ -42,11 +42,24 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
         overrides = [f"{key}={override_text(_checked(key, value))}" for key, value in {**(options or {}), **grid}.items()]
         points = grid_points(overrides)
         planned, config = plan(points), points[0].config
+        command = ["-m", *overrides]
         if not record:
-            return _as_frame(run_unrecorded(planned, config))
-        return _as_frame(execute(planned, config, sweep=True, command=["-m", *overrides], overrides=overrides).cells)
+            description = describe_sweep(planned, config, command, overrides)
+            return Result(replace(description, cells=run_unrecorded(planned, config)))
+        summary = execute(planned, config, sweep=True, command=command, overrides=overrides).summary
+        return Result(summary.sweep, summary)
     finally:
         remove_frames()
+
+
+def load(sweep: str | None = None, *, uri: str | None = None, experiment: str = "dpbench") -> Result:
+    """Return the result of a recorded sweep: by its run id (its first 6 characters are enough) or its preset, or the newest."""
+    from dpbench.sweeps.result import Result
+    from dpbench.tracking.store import open_store
+    from dpbench.tracking.sweep_files import read_sweep
+
+    with open_store(uri, experiment, create=False) as store:
+        return Result(read_sweep(store, sweep))
 
 
 def _checked(key: str, value: Any) -> Any:
@@ -61,13 +74,3 @@ def _checked(key: str, value: Any) -> Any:
     if key == "dataset" and not all(isinstance(item, str) for item in items):
         raise Refused("dataset must be the name of a dataset. Got something else: rows are a value of dataset.path.")
     return value
-
-
-def _as_frame(cells: tuple[CellRecord, ...]) -> pandas.DataFrame:
-    import pandas
-
-    rows = [{"state": cell.state, "reason": cell.reason, **cell.params, **cell.tags, **cell.metrics} for cell in cells]
-    frame = pandas.DataFrame(rows)
-    for column in ("epsilon", "delta"):  # of a mechanism without a budget they are missing
-        frame[column] = pandas.to_numeric(frame[column]) if column in frame else math.nan
-    return frame

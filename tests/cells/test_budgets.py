@@ -94,7 +94,7 @@ def test_a_sweep_records_what_was_handed_and_what_it_came_to(tmp_path: Any, monk
     """Every mechanism there is: sound cells are accounted as the asked ε to 1e-9, unproven ones are named a leak."""
     options = {"dataset.n": 200, "dataset.d": 2, "splits.repeats": 1, "splits.folds": 2, "delta": DELTA}
     names = ["fm", "dpba", "cdp_irls", "no_privacy"]
-    frame = dpbench.sweep(options, record=False, mechanism=names, epsilon=[0.3, 2.0], budget="matched", dataset="gaussian")
+    frame = dpbench.sweep(options, record=False, mechanism=names, epsilon=[0.3, 2.0], budget="matched", dataset="gaussian").full
     frame = frame[frame["state"] == "run"]
     assert len(frame) == 7
     private = frame[frame["mechanism"] != "no_privacy"]
@@ -116,7 +116,7 @@ def test_a_sweep_records_what_was_handed_and_what_it_came_to(tmp_path: Any, monk
 )
 def test_what_leaks_is_named_in_the_record_with_its_reason(options: dict[str, Any], leaks: str, guarantee: str) -> None:
     some = {"dataset": "gaussian", "dataset.n": 200, "dataset.d": 2, "splits.repeats": 1, "splits.folds": 2, "epsilon": 0.8}
-    (row,) = dpbench.sweep({**some, **options}, record=False).to_dict("records")
+    (row,) = dpbench.sweep({**some, **options}, record=False).full.to_dict("records")
     assert row["state"] == "run", row["reason"]
     assert row["dpbench.leaks"] == leaks
     assert [part.partition(":")[0] for part in row.get("dpbench.leaks_why", "").split("; ")] == leaks.split(",")

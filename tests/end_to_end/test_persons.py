@@ -34,7 +34,7 @@ def swept(frame: pandas.DataFrame, mechanisms: list[str], **options: Any) -> pan
     """The cells of a sweep over the frame, by mechanism."""
     data = {"dataset.path": frame, "dataset.target": "pay", "dataset.bounds": BOUNDS}
     result = dpbench.sweep({**SMALL, **data, **options}, record=False, dataset="table", mechanism=mechanisms, epsilon=1)
-    return result.set_index("mechanism")
+    return result.full.set_index("mechanism")
 
 
 PERSONS = {"dataset.person": "who", "dataset.rows_per_person": 3}

@@ -138,7 +138,7 @@ for how in ("good", "bad"):
         options["dataset.attributes"] = ("age", "name")
         bounds["name"] = [0, 1]
     try:
-        codes[f"a frame, {how}"] = list(dpbench.sweep(options, dataset="table", mechanism="fm", engine="serial")["state"])
+        codes[f"a frame, {how}"] = list(dpbench.sweep(options, dataset="table", mechanism="fm", engine="serial").full["state"])
     except dpbench.base.errors.Refused as refusal:
         print(refusal)
         codes[f"a frame, {how}"] = "refused"

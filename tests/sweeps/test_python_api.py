@@ -1,4 +1,4 @@
-"""Sweeps from Python: the command line's names as keywords, a tidy frame as the answer."""
+"""Sweeps from Python: the command line's names as keywords, and a result that can be read back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL: dict[str, Any] = {"dataset": "wine", "splits.repeats": 2, "splits.folds":
 
 
 def test_a_list_is_swept_and_the_rest_is_fixed(empty: Any) -> None:
-    frame = dpbench.sweep(SMALL, mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], record=False)
+    frame = dpbench.sweep(SMALL, mechanism=["fm", "dpba"], epsilon=[0.1, 0.8], record=False).full
     assert isinstance(frame, pandas.DataFrame)
     assert frame[["mechanism", "epsilon"]].values.tolist() == [["fm", 0.1], ["fm", 0.8], ["dpba", 0.1], ["dpba", 0.8]]
     assert (frame["state"] == "run").all()
@@ -35,9 +35,9 @@ def test_a_list_is_swept_and_the_rest_is_fixed(empty: Any) -> None:
 def test_it_is_recorded_by_default_as_the_command_would(home: Any) -> None:
     asked: dict[str, Any] = {"mechanism": ["fm", "no_privacy"], "epsilon": [0.1, 0.8], "dataset": "gaussian"}
     options = {**SMALL, "dataset.n": 60, "dataset.d": 2}
-    first = dpbench.sweep(options, **asked)
+    first = dpbench.sweep(options, **asked).full
     assert home.files == ["mlartifacts", "mlflow.db"]
-    again = dpbench.sweep(options, **asked)
+    again = dpbench.sweep(options, **asked).full
     assert (first["state"] == "run").all()
     assert (again["state"] == "resumed").all()
     for name in first.columns:
@@ -52,15 +52,15 @@ def test_it_is_recorded_by_default_as_the_command_would(home: Any) -> None:
 
 
 def test_keys_with_a_dot_go_first_and_are_columns_when_swept() -> None:
-    frame = dpbench.sweep({"mechanism.ridge": ["auto", 2, 4.5], **SMALL}, mechanism="fm", record=False)
+    frame = dpbench.sweep({"mechanism.ridge": ["auto", 2, 4.5], **SMALL}, mechanism="fm", record=False).full
     assert frame["mechanism.ridge"].tolist() == ["auto", "2", "4.5"]
     assert "splits.repeats" not in frame
 
 
 def test_a_tuple_is_a_value_that_is_itself_a_list() -> None:
-    frame = dpbench.sweep({"dataset.attributes": [("alcohol",), ("alcohol", "ph"), None], **SMALL}, record=False)
+    frame = dpbench.sweep({"dataset.attributes": [("alcohol",), ("alcohol", "ph"), None], **SMALL}, record=False).full
     assert len(frame) == 3
-    assert len(dpbench.sweep({"dataset.attributes": ("alcohol", "ph"), **SMALL}, record=False)) == 1
+    assert len(dpbench.sweep({"dataset.attributes": ("alcohol", "ph"), **SMALL}, record=False).full) == 1
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_a_tuple_is_a_value_that_is_itself_a_list() -> None:
 )
 def test_what_numpy_and_python_call_a_sequence_is_swept_too(values: Any) -> None:
     expected = [float(value) for value in values]
-    frame = dpbench.sweep(SMALL, epsilon=values, seed=np.int64(3), record=False)
+    frame = dpbench.sweep(SMALL, epsilon=values, seed=np.int64(3), record=False).full
     assert frame["epsilon"].tolist() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_frame_says_exactly_which_epsilon_was_asked() -> None:
     asked = [1 / 3, 0.1 + 0.2, 1e-5 / 7]
-    assert dpbench.sweep(SMALL, epsilon=asked, record=False)["epsilon"].tolist() == asked
+    assert dpbench.sweep(SMALL, epsilon=asked, record=False).full["epsilon"].tolist() == asked
 
 
 def test_a_pruned_or_failed_cell_is_a_row_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_a_pruned_or_failed_cell_is_a_row_with_its_reason(monkeypatch: pytest.Mo
         raise ArithmeticError("no")
 
     monkeypatch.setattr(registry().get("mechanism", "dpba"), "fit", fail)
-    frame = dpbench.sweep(SMALL, mechanism=["fm", "dpba"], record=False, engine="serial")
+    frame = dpbench.sweep(SMALL, mechanism=["fm", "dpba"], record=False, engine="serial").full
     assert frame["state"].tolist() == ["run", "failed"]
     assert frame["reason"][0] == ""
     assert frame["reason"][1].startswith("ArithmeticError: no")
@@ -136,7 +136,7 @@ def test_a_script_needs_no_guard_for_workers(empty: Any) -> None:
         "import dpbench\n"
         "print('begun')\n"
         "options = {'dataset': 'wine', 'splits.repeats': 1, 'splits.folds': 2, 'engine.workers': 1}\n"
-        "frame = dpbench.sweep(options, mechanism=['fm', 'dpba'], engine='local', record=False)\n"
+        "frame = dpbench.sweep(options, mechanism=['fm', 'dpba'], engine='local', record=False).full\n"
         "print(*frame['state'])\n"
     )
     result = subprocess.run([sys.executable, script.name], cwd=empty.folder, capture_output=True, text=True, timeout=60)
@@ -148,7 +148,7 @@ def test_a_script_needs_no_guard_for_workers(empty: Any) -> None:
 def test_a_frame_has_no_column_of_bookkeeping() -> None:
     frame = dpbench.sweep(
         {"splits.repeats": 2, "dataset.sample_n": 400}, record=False, mechanism="fm", dataset="wine", epsilon=1.0
-    )
+    ).full
     assert not {"run_id", "primary", "detail"} & set(frame)
 
 
@@ -170,16 +170,27 @@ def test_keys_may_vary_together_and_combinations_be_left_out() -> None:
     asked: dict[str, Any] = {"mechanism": ["fm", "dpba"], "epsilon": [0.1, 1.0], "seed": [1, 2], "record": False}
     options = {**SMALL, "dataset": "gaussian", "dataset.n": 60, "dataset.d": 2}
     for together in (["epsilon", "seed"], ("epsilon", "seed"), [["epsilon", "seed"]]):
-        frame = dpbench.sweep(options, zip=together, skip={"mechanism": "dpba", "epsilon": ">= 0.5"}, **asked)
+        frame = dpbench.sweep(options, zip=together, skip={"mechanism": "dpba", "epsilon": ">= 0.5"}, **asked).full
         assert list(zip(frame["mechanism"], frame["epsilon"], frame["seed"], strict=True)) == [
             *(("fm", 0.1, "1"), ("fm", 1.0, "2"), ("dpba", 0.1, "1")),
         ]
     several = [{"mechanism": "fm", "epsilon": [0.1, 1.0]}, {"seed": 2}]
-    assert list(dpbench.sweep(options, skip=several, **asked)["epsilon"]) == [0.1, 1.0]
+    assert list(dpbench.sweep(options, skip=several, **asked).full["epsilon"]) == [0.1, 1.0]
 
 
 def test_a_mechanism_without_a_budget_has_no_epsilon() -> None:
     options = {**SMALL, "dataset": "gaussian", "dataset.n": 60, "dataset.d": 2}
-    frame = dpbench.sweep(options, mechanism="no_privacy", epsilon=[0.1, 1.0], record=False)
+    frame = dpbench.sweep(options, mechanism="no_privacy", epsilon=[0.1, 1.0], record=False).full
     assert len(frame) == 1
     assert frame[["epsilon", "delta"]].isna().all(axis=None)
+
+
+def test_a_recorded_sweep_is_read_back(home: Any) -> None:
+    options = {**SMALL, "dataset": "gaussian", "dataset.n": 60, "dataset.d": 2}
+    result = dpbench.sweep(options, mechanism=["fm", "no_privacy"], epsilon=[0.1, 0.8])
+    again = dpbench.load(result.sweep.run_id[:6])
+    pandas.testing.assert_frame_equal(again.frame.drop(columns="state"), result.frame.drop(columns="state"))
+    assert again.answer == result.answer
+    assert dpbench.load().sweep.run_id == result.sweep.run_id
+    with pytest.raises(Refused, match="no finished sweep 'nothing'"):
+        dpbench.load("nothing")

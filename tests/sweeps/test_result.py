@@ -1,0 +1,92 @@
+"""The result of a sweep: a frame of few columns, all columns, the answer, a plot, the report, and a page for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib import pyplot
+
+import dpbench
+from dpbench.records.cell_record import CellRecord
+from dpbench.records.sweep_record import SweepRecord
+from dpbench.sweeps.result import Result
+
+SMALL: dict[str, Any] = {"dataset": "wine", "splits.repeats": 2, "splits.folds": 2}
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return dpbench.sweep(SMALL, mechanism=["fm", "no_privacy"], epsilon=[0.1, 0.8], record=False)
+
+
+def test_the_frame_has_few_columns_with_short_names(result: Result) -> None:
+    frame = result.frame
+    assert len(frame) == len(result) == 3
+    assert len(frame.columns) <= 18
+    assert all(name.isidentifier() for name in frame.columns)
+    assert frame["mechanism"].tolist() == ["fm", "fm", "no_privacy"]
+    assert frame["epsilon"].tolist()[:2] == frame["epsilon_accounted"].tolist()[:2] == [0.1, 0.8]
+    assert frame["epsilon"].isna().tolist() == [False, False, True]
+
+
+def test_booleans_are_booleans_and_filter_the_frame(result: Result) -> None:
+    frame = result.frame
+    assert frame["sound"].dtype == frame["ranked"].dtype == bool
+    assert frame[frame["ranked"]]["mechanism"].tolist() == ["fm", "fm"]
+
+
+def test_its_numbers_are_those_of_all_columns(result: Result) -> None:
+    metric = result.frame["metric"][0]
+    for column, name in {"error": "utility/{}_median", "error_p20": "utility/{}_p20", "error_p80": "utility/{}_p80"}.items():
+        assert result.frame[column].tolist() == result.full[name.format(metric)].tolist()
+    assert result.frame["lost"].tolist()[2] == pytest.approx(0)
+    assert len(result.full.columns) > 50
+
+
+def test_keys_that_vary_are_columns_and_fixed_ones_are_not() -> None:
+    swept = dpbench.sweep({**SMALL, "mechanism.ridge": [2, 4]}, mechanism="fm", record=False)
+    assert swept.frame["mechanism.ridge"].tolist() == ["2", "4"]
+    assert "splits" not in swept.frame
+    axes = swept.plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == ["fm, 2", "fm, 4"]
+    pyplot.close("all")
+
+
+def test_the_answer_is_what_the_command_prints(result: Result) -> None:
+    assert result.answer == "\n".join(result.summary.headlines)
+    assert result.answer in repr(result)
+
+
+def test_a_plot_returns_axes_with_a_curve_for_each_private_mechanism_and_both_references(result: Result) -> None:
+    axes = result.plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["fm", "no privacy", "mean only"]
+    assert axes.get_xscale() == "log"
+    assert result.plot(axes) is axes
+    pyplot.close("all")
+
+
+def test_the_report_is_written_and_its_path_returned(result: Result, tmp_path: Path) -> None:
+    page = result.report(tmp_path / "report")
+    assert page.is_file()
+    assert "fm" in page.read_text(encoding="utf-8")
+
+
+def test_a_notebook_shows_the_answer_and_escapes_names(result: Result, make_cell: Callable[..., CellRecord]) -> None:
+    shown = result._repr_html_()
+    assert "<table" in shown
+    assert "no_privacy" in shown
+    cell = make_cell("fm", 0.3)
+    odd = replace(cell, params={**cell.params, "dataset": "<b>wages</b>"})
+    assert "<b>wages" not in Result(SweepRecord((odd,), "command"))._repr_html_()
+
+
+def test_cells_without_results_have_rows_with_reasons() -> None:
+    pruned = CellRecord("pruned", {"dataset": "wine", "model": "robust", "mechanism": "fm", "epsilon": "1.0"}, reason="why")
+    frame = Result(SweepRecord((pruned,), "command")).frame
+    assert frame[["state", "reason"]].to_numpy().tolist() == [["pruned", "why"]]
+    assert frame["ranked"].tolist() == [False]
+    assert frame["error"].isna().all()
