@@ -14,6 +14,7 @@ import numpy as np
 from dpbench.base.errors import PackageMissing, Refused
 from dpbench.data.geometry import TargetKind
 from dpbench.files.data_frames import remove_frames, store_frame
+from dpbench.privacy.ledger import Budget
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 from dpbench.registry.lookup import build
 from dpbench.releases.declared_columns import DeclaredColumns, declared_columns
@@ -36,8 +37,6 @@ except ImportError:
 
 if TYPE_CHECKING:
     import pandas
-
-    from dpbench.privacy.ledger import Budget
 
 MAX_SEED = 2**31 - 1
 
@@ -124,6 +123,10 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             )
         if self.noise not in ("secure", "simulation"):
             raise Refused(f"The noise of an estimator must be 'secure' or 'simulation'. Got {self.noise!r} instead.")
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise Refused(
+                "The budget of an estimator must be a dpbench.Budget, such as dpbench.Budget(epsilon=3). Got another type."
+            )
         if self.noise == "secure" and self.random_state is not None:
             raise Refused("Secure noise has no seed: leave out random_state, or set noise='simulation' for an experiment.")
         if self.noise == "secure" and isinstance(self.bounds, str) and self.bounds == "data":

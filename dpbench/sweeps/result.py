@@ -81,13 +81,16 @@ class Result:
         done = self.frame[self.frame["state"].isin(["run", "resumed"])]
         fixed = {"epsilon", "epsilon_accounted", "delta"}
         keys = [key for key in ("dataset", "model", *self._varying(done)) if key not in fixed and done[key].nunique() > 1]
-        for _, problem in done.groupby(["dataset", "model", "metric"], sort=False, dropna=False):
+        problems = done.groupby(["dataset", "model", "metric"], sort=False, dropna=False)
+        for (dataset, model, _), problem in problems:
             for names, cells in problem.groupby(["mechanism", *keys], sort=False, dropna=False):
                 points = cells.dropna(subset=["epsilon"]).sort_values("epsilon")
                 if len(points):
                     axes.plot(points["epsilon"], points["error"], marker="o", label=", ".join(map(str, names)))
+            of_problem = f": {dataset}, {model}" if len(problems) > 1 else ""
             for reference, line in REFERENCE_LINES.items():
-                axes.axhline(problem[reference].median(), linestyle=line, color="grey", label=reference.replace("_", " "))
+                label = reference.replace("_", " ") + of_problem
+                axes.axhline(problem[reference].median(), linestyle=line, color="grey", label=label)
         axes.set(xscale="log", xlabel="ε", ylabel=", ".join(dict.fromkeys(done["metric"].dropna())))
         axes.legend()
         return axes
@@ -120,7 +123,7 @@ def _row(cell: CellRecord) -> dict[str, Any]:
     numbers = {
         "epsilon": cell.params.get("epsilon"),
         "epsilon_accounted": accounted,
-        "delta": delta,
+        "delta": None if accounted is None else delta,
         "error": cell.error() if cell.done else None,
         "error_p20": cell.error("p20") if cell.done else None,
         "error_p80": cell.error("p80") if cell.done else None,

@@ -121,7 +121,21 @@ def test_frames_arrays_and_a_pipeline_give_the_same_model() -> None:
     frame = simulated(bounds=bounds).fit(X, y)
     array = simulated(bounds=([18], [70]), target_bounds=(0, 3000)).fit(X.to_numpy(), y.to_numpy())
     pipeline = make_pipeline(FunctionTransformer(), simulated(bounds=bounds)).fit(X, y)
-    assert array.predict(X.to_numpy()).tolist() == frame.predict(X).tolist() == pipeline.predict(X).tolist()
+    expected = frame.predict(X).tolist()
+    assert array.predict(X.to_numpy()).tolist() == pipeline.predict(X).tolist() == expected
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"age": X["age"].to_numpy()})
+    assert simulated(bounds=bounds).fit(table, y).predict(table).tolist() == expected
+
+
+def test_a_declared_column_is_read_as_in_a_file() -> None:
+    """A missing value gets its declared stand-in, and a frame without a declared column is refused by name."""
+    X, y = people(400)
+    X.loc[:20, "age"] = np.nan
+    bounds = {**BOUNDS, "age": {"low": 18, "high": 70, "missing": 40}}
+    assert np.isfinite(simulated(bounds=bounds).fit(X, y).coef_).all()
+    with pytest.raises(Refused, match="has missing values"):
+        simulated().fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +152,7 @@ def test_frames_arrays_and_a_pipeline_give_the_same_model() -> None:
         ({"mechanism": "no_privacy"}, "Not with secure noise|no_privacy cannot be released"),
         ({"mechanism": "bset"}, "no mechanism named 'bset'"),
         ({"epsilon": 0}, "epsilon"),
+        ({"budget": 3}, r"must be a dpbench\.Budget"),
     ],
 )
 def test_nonsense_is_refused_before_anything_is_paid(options: dict[str, Any], words: str) -> None:

@@ -30,7 +30,8 @@ def test_the_frame_has_few_columns_with_short_names(result: Result) -> None:
     assert all(name.isidentifier() for name in frame.columns)
     assert frame["mechanism"].tolist() == ["fm", "fm", "no_privacy"]
     assert frame["epsilon"].tolist()[:2] == frame["epsilon_accounted"].tolist()[:2] == [0.1, 0.8]
-    assert frame["epsilon"].isna().tolist() == [False, False, True]
+    for name in ("epsilon", "epsilon_accounted", "delta"):
+        assert frame[name].isna().tolist() == [False, False, True]
 
 
 def test_booleans_are_booleans_and_filter_the_frame(result: Result) -> None:
@@ -66,6 +67,14 @@ def test_a_plot_returns_axes_with_a_curve_for_each_private_mechanism_and_both_re
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["fm", "no privacy", "mean only"]
     assert axes.get_xscale() == "log"
     assert result.plot(axes) is axes
+    pyplot.close("all")
+
+
+def test_a_plot_of_several_problems_names_the_references_of_each() -> None:
+    swept = dpbench.sweep({**SMALL, "model": ["linear", "ridge"]}, mechanism="fm", epsilon=[0.1, 1.0], record=False)
+    entries = [text.get_text() for text in swept.plot().get_legend().get_texts()]
+    assert entries[:2] == ["fm, linear", "no privacy: wine, linear"]
+    assert len(set(entries)) == len(entries) == 6
     pyplot.close("all")
 
 
