@@ -18,6 +18,7 @@ from dpbench.privacy.ledger import Budget
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 from dpbench.registry.lookup import build
 from dpbench.releases.declared_columns import DeclaredColumns, declared_columns
+from dpbench.releases.feature_frames import feature_frame, has_other_cells, refuse_texts
 from dpbench.releases.fit_release import release
 from dpbench.releases.fitted_rows import FITTED_ROWS, row_hashes
 from dpbench.releases.own_units import linear_equation
@@ -146,7 +147,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
     def _training_rows(self, X: Any, y: Any) -> tuple[pandas.DataFrame, np.ndarray]:
         """Return the features as a DataFrame, and the target. Cells of declared columns are read and checked as in a file."""
-        if not self._as_declared(X):
+        if not self._has_other_cells(X):
+            refuse_texts(X, *([y] if self._target == "real" else []))
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, y_numeric=self._target == "real")
             return self._frame(X), y
         validate_data(self, X, skip_check_array=True)
@@ -156,28 +158,18 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
     def _features(self, X: Any) -> pandas.DataFrame:
         check_is_fitted(self)
-        if self._as_declared(X):
+        if self._has_other_cells(X):
             validate_data(self, X, reset=False, skip_check_array=True)
             return self._frame(X)
+        with _value_errors():
+            refuse_texts(X)
         return self._frame(validate_data(self, X, reset=False, dtype=np.float64))
 
-    def _as_declared(self, X: Any) -> bool:
-        """Return whether X is a DataFrame whose cells may be other than plain numbers, such as levels and dates."""
-        from pandas.api.types import is_numeric_dtype
-
-        if not hasattr(X, "iloc") or not hasattr(X, "columns"):
-            return hasattr(X, "to_pandas")
-        return isinstance(self.bounds, Mapping) or not all(is_numeric_dtype(X.iloc[:, at]) for at in range(X.shape[1]))
+    def _has_other_cells(self, X: Any) -> bool:
+        return has_other_cells(X, isinstance(self.bounds, Mapping))
 
     def _frame(self, X: Any) -> pandas.DataFrame:
-        """Return features as a DataFrame, whose columns are x0, x1, … if they came without names."""
-        import pandas
-
-        if isinstance(X, np.ndarray):
-            names = getattr(self, "feature_names_in_", None)
-            return pandas.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])] if names is None else list(names))
-        frame = (X.to_pandas() if hasattr(X, "to_pandas") else X).reset_index(drop=True)
-        return frame.set_axis([str(name) for name in frame.columns], axis=1)
+        return feature_frame(X, getattr(self, "feature_names_in_", None))
 
     def _interval_frame(self) -> pandas.DataFrame | None:
         import pandas

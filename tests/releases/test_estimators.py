@@ -161,6 +161,21 @@ def test_nonsense_is_refused_before_anything_is_paid(options: dict[str, Any], wo
     assert estimators.FITTED_ROWS._fits == []
 
 
+@pytest.mark.parametrize("as_target", [False, True])
+def test_a_refused_array_shows_no_cell(as_target: bool) -> None:
+    """scikit-learn's own message would say which text it could not convert."""
+    numbers, texts = np.arange(40.0), np.array([*["1"] * 39, "73519.83 USD"], dtype=object)
+    X, y = (numbers, texts) if as_target else (texts, numbers)
+    estimator = simulated(bounds=(0, 40), target_bounds=(0, 40))
+    with pytest.raises(Refused, match="must be numbers") as refusal:
+        estimator.fit(X[:, None], y)
+    assert "73519" not in str(refusal.value)
+    fitted = estimator.fit(numbers[:, None], numbers)
+    with pytest.raises(Refused, match="must be numbers") as refusal:
+        fitted.predict(texts[:, None].tolist())
+    assert "73519" not in str(refusal.value)
+
+
 def test_bounds_from_the_data_leak_loudly() -> None:
     X, y = people(200)
     with pytest.warns(UserWarning, match="LEAK: the bounds were read from the private rows"):
