@@ -39,7 +39,7 @@ def command(overrides: tuple[str, ...]) -> None:
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
     config = grid_points([*kept, *matched])[0].config
     reservation = Reservation(BudgetBook(), str(config["mechanism"]["name"]), str(path.absolute()))
-    made = release(config, reservation)
+    made = release(config, reserve=reservation)
     try:
         made.save(path, overwrite)
     except FileExistsError:

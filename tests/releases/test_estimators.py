@@ -79,7 +79,7 @@ def test_it_is_the_release_of_the_command(monkeypatch: pytest.MonkeyPatch) -> No
     """One path: the estimator hands a configuration to the function that the command calls."""
     configs: list[Any] = []
 
-    def recorded(config: Any, *_: Any) -> Any:
+    def recorded(config: Any, *_: Any, **__: Any) -> Any:
         configs.append(config)
         raise Refused("enough")
 
