@@ -215,6 +215,9 @@ class _Narrow(_View):
     def chunks(self, run: int) -> Iterator[Rows]:
         return map(self._narrow, self._sample.chunks(run))
 
+    def tables(self) -> Iterator[TableOfRuns]:
+        return (replace(table, rows=self._narrow(table.rows)) for table in self._sample.tables())
+
     def _narrow(self, rows: Rows) -> Rows:
         return Rows(np.take(rows.z, self._columns, axis=1), self.geometry, persons=rows.persons)
 
