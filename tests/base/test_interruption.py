@@ -16,6 +16,7 @@ every_signal = pytest.mark.parametrize("number", ENDING_SIGNALS)
 @pytest.fixture(autouse=True)
 def _default_handlers() -> Iterator[None]:
     before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING_SIGNALS}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -57,7 +57,7 @@ def test_nonsense_is_refused(changes, message) -> None:
 
 def test_a_stranger_s_metric_is_recorded_like_any_other(drop_in) -> None:
     drop_in(LARGEST)
-    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False)
+    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False).full
     for name in (
         "utility/max_error",
         "utility/excess_max_error",
@@ -84,7 +84,7 @@ def test_a_stranger_s_metric_may_compare_a_fit_with_its_references(drop_in) -> N
             return [Metric("ratio", "ratio", "A ratio of errors.", "lower", compare=ratio)]
         """
     )
-    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False).set_index("mechanism")
+    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False).full.set_index("mechanism")
     assert frame["utility/ratio_median"]["no_privacy"] == 1 < frame["utility/ratio_median"]["fm"]
     assert not [name for name in frame if "/ratio" in name and not name.startswith("utility/ratio_")]
 
@@ -129,7 +129,7 @@ def test_its_code_is_part_of_a_cell_s_key(drop_in) -> None:
 
 def test_a_metric_that_gives_no_value_per_run_fails_the_cell_with_its_name(drop_in) -> None:
     drop_in(LARGEST.replace("compute_run=largest", "compute=lambda predictions: np.zeros(1)"))
-    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism="fm", record=False)
+    frame = dpbench.sweep(SMALL, dataset="gaussian", mechanism="fm", record=False).full
     assert "The metric max_error must give one value per run, 10" in frame["reason"][0]
 
 
@@ -141,8 +141,8 @@ def test_what_is_no_metric_is_listed_as_broken_and_stops_nobody(drop_in) -> None
 
 
 def test_a_metric_that_a_key_asks_for_is_recorded_with_it_alone() -> None:
-    plain = dpbench.sweep(SMALL, dataset="gaussian", mechanism="fm", record=False)
-    asked = dpbench.sweep({**SMALL, "clipped": True}, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False)
+    plain = dpbench.sweep(SMALL, dataset="gaussian", mechanism="fm", record=False).full
+    asked = dpbench.sweep({**SMALL, "clipped": True}, dataset="gaussian", mechanism=["fm", "no_privacy"], record=False).full
     assert "utility/rmse_clipped_median" not in plain
     assert (asked["utility/rmse_clipped_median"] <= asked["utility/rmse_median"] + 1e-12).all()
     assert {"reference/no_privacy/rmse_clipped_median", "utility/excess_rmse_clipped_median"} <= set(asked)

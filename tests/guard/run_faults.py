@@ -187,7 +187,7 @@ def sweep(keys: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     import dpbench
 
     with contextlib.redirect_stderr(io.StringIO()):
-        frame = dpbench.sweep({"engine": "serial", "audit.level": "replay", **keys}, record=False)
+        frame = dpbench.sweep({"engine": "serial", "audit.level": "replay", **keys}, record=False).full
     cells = frame.to_dict("records")
     return {" ".join(str(cell[key]) for key in ("mechanism", "model", "dataset", "attack", "epsilon")): cell for cell in cells}
 

@@ -14,7 +14,7 @@ BUILT_IN = ["no_privacy", "fm"]
 
 
 def test_a_store_that_was_filled_next_to_faults_shows_the_numbers_of_one_without_them(alone, tmp_path, monkeypatch) -> None:
-    expected = dpbench.sweep(TABLE, record=False, mechanism=BUILT_IN, dataset="gaussian")
+    expected = dpbench.sweep(TABLE, record=False, mechanism=BUILT_IN, dataset="gaussian").full
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     for name in ("_planted", *SPOILERS):
@@ -22,9 +22,9 @@ def test_a_store_that_was_filled_next_to_faults_shows_the_numbers_of_one_without
     forget_plugins()
     monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(plugins))
     first, last = BUILT_IN
-    filled = dpbench.sweep(TABLE, mechanism=[first, *SPOILERS, last], dataset="gaussian")
+    filled = dpbench.sweep(TABLE, mechanism=[first, *SPOILERS, last], dataset="gaussian").full
     assert set(filled[filled.mechanism.isin(SPOILERS)].state) == {"failed"}
-    shown = dpbench.sweep(TABLE, mechanism=BUILT_IN, dataset="gaussian")
+    shown = dpbench.sweep(TABLE, mechanism=BUILT_IN, dataset="gaussian").full
     assert set(shown.state) == {"resumed"}
     names = [name for name in expected if name.startswith(("utility/", "reference/", "privacy/", "health/"))]
     for number, mechanism in enumerate(BUILT_IN):

@@ -192,6 +192,6 @@ def test_a_downloaded_table_sweeps(bureau: Bureau, monkeypatch: pytest.MonkeyPat
     bureau.repeat_persons(40)
     assert main(FETCH) == 0
     options = {"dataset.state": "vt", "dataset.sample_n": 100, "splits.repeats": 2}
-    frame = dpbench.sweep(options, dataset="acs", mechanism=["fm", "no_privacy"], engine="serial", record=False)
+    frame = dpbench.sweep(options, dataset="acs", mechanism=["fm", "no_privacy"], engine="serial", record=False).full
     assert list(frame["state"]) == ["run", "run"]
     assert list(frame["dpbench.leaks"]) == ["", ""]

@@ -411,7 +411,7 @@ def test_singular_designs_work_for_every_mechanism_that_ships(model: str) -> Non
     shipped = [entry.name for entry in ours if entry.kind == "mechanism" and entry.health == "ok"]
     classes = {"dataset.threshold": 20_000} if model == "logistic" else {}
     options = {**OWN, "dataset.path": singular(), **classes}
-    frame = dpbench.sweep(options, dataset="table", model=model, mechanism=sorted(shipped), engine="serial", record=False)
+    frame = dpbench.sweep(options, dataset="table", model=model, mechanism=sorted(shipped), engine="serial", record=False).full
     assert list(frame["reason"][frame["state"] == "failed"]) == []
     ran = frame[frame["state"] == "run"]
     assert {"fm", "dpba", "no_privacy"} <= set(ran["mechanism"])
@@ -434,9 +434,9 @@ def test_a_frame_is_sent_to_workers_and_named_by_its_content(monkeypatch: pytest
     monkeypatch.setattr(data_frames, "remove_frames", looked_at)
     options = {**OWN, "dataset.path": singular()}
     grid: dict[str, Any] = {"dataset": "table", "mechanism": ["fm", "dpba"], "record": False}
-    local = dpbench.sweep(options, engine="local", **grid)
+    local = dpbench.sweep(options, engine="local", **grid).full
     assert (local["state"] == "run").all()
-    serial = dpbench.sweep({**options, "dataset.path": singular().copy()}, engine="serial", **grid)
+    serial = dpbench.sweep({**options, "dataset.path": singular().copy()}, engine="serial", **grid).full
     pandas.testing.assert_series_equal(local["utility/rmse_median"], serial["utility/rmse_median"])
     assert [(mode, files) for _, mode, files in seen] == [(0, 1), (0, 1)]
     assert not any(folder.exists() for folder, _, _ in seen)
@@ -471,7 +471,7 @@ def test_a_real_table_with_missing_values_and_codes_runs() -> None:
         "dataset.missing": "drop",
         "splits.repeats": 2,
     }
-    (row,) = dpbench.sweep(options, dataset="table", mechanism="no_privacy", record=False).to_dict("records")
+    (row,) = dpbench.sweep(options, dataset="table", mechanism="no_privacy", record=False).full.to_dict("records")
     assert row["state"] == "run", row["reason"]
     assert row["dpbench.leaks"] == "rows_dropped"
     assert 20_000 < 27_253 - int(row["dpbench.rows_dropped"]) < 23_006  # 4,247 have no income
@@ -494,5 +494,7 @@ def test_codes_for_a_missing_value_may_come_as_a_list_from_python() -> None:
     frame = singular().assign(work=lambda table: table["work"].where(table.index > 9, -200.0))
     options = {**OWN, "dataset.path": frame, "dataset.missing": "drop"}
     for nulls in ([-200, "?"], ("-200",), -200):
-        row = dpbench.sweep({**options, "dataset.nulls": nulls}, dataset="table", mechanism="no_privacy", record=False).iloc[0]
+        row = dpbench.sweep({**options, "dataset.nulls": nulls}, dataset="table", mechanism="no_privacy", record=False).full.iloc[
+            0
+        ]
         assert (row["state"], int(row["dpbench.rows_dropped"]), row["dataset"]) == ("run", 10, "table")
