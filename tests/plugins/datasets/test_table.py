@@ -494,7 +494,6 @@ def test_codes_for_a_missing_value_may_come_as_a_list_from_python() -> None:
     frame = singular().assign(work=lambda table: table["work"].where(table.index > 9, -200.0))
     options = {**OWN, "dataset.path": frame, "dataset.missing": "drop"}
     for nulls in ([-200, "?"], ("-200",), -200):
-        row = dpbench.sweep({**options, "dataset.nulls": nulls}, dataset="table", mechanism="no_privacy", record=False).full.iloc[
-            0
-        ]
+        keys = {**options, "dataset.nulls": nulls}
+        row = dpbench.sweep(keys, dataset="table", mechanism="no_privacy", record=False).full.iloc[0]
         assert (row["state"], int(row["dpbench.rows_dropped"]), row["dataset"]) == ("run", 10, "table")
