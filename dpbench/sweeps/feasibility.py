@@ -21,9 +21,9 @@ def check_memory(dataset: Dataset, splits: Splits, limit: int | None = None) -> 
     size, seconds = table_bytes(rows, features), rows * (features + 1) * SECONDS_PER_VALUE_AND_REPEAT
     time = spell_seconds(seconds * splits.repeats + SECONDS_PER_RUN * splits.runs)
     refuse_beyond_memory(f"A table of {rows:,} rows and {features:,} features", size, time, limit)
-    check_sums(features, splits, limit)
     what = f"A cell of {splits.runs:,} runs (splits.repeats={splits.repeats})"
     refuse_beyond_memory(what, BYTES_PER_RUN * splits.runs, spell_seconds(SECONDS_PER_RUN * splits.runs), limit)
+    check_sums(features, splits, limit)
 
 
 def check_sums(features: int, splits: Splits, limit: int | None = None) -> None:

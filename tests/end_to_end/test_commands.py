@@ -143,7 +143,8 @@ def test_the_sweep_keeps_its_plan_its_records_and_its_report(folder: Folder) -> 
     files = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
     figures = ["report/error_vs_epsilon.pdf", "report/error_vs_epsilon.png"]
     tables = [f"report/{name}.{form}" for name in ("comparisons", "leaderboard", "ledger") for form in ("csv", "tex")]
-    needed = ["plan.csv", "records.parquet", "sweep.json", *figures, *tables, "report/report.html", "report/summary.csv"]
+    records = ["plan.csv", "records.parquet", "sweep.json", "comparisons.json"]
+    needed = [*records, *figures, *tables, "report/report.html", "report/summary.csv"]
     assert not set(needed) - set(files)
     assert all(
         path.startswith("report/") and path.endswith((".pdf", ".png", ".csv", ".tex")) for path in set(files) - set(needed)

@@ -31,7 +31,7 @@ def abandoned(home: Any) -> Start:
         command = [sys.executable, "-m", "dpbench", *GRID, *FILES, *more]
         units = home.folder / "units" / "units"
         with subprocess.Popen(command, stderr=subprocess.PIPE) as sweep:
-            while not (units.is_dir() and len(os.listdir(units)) == 6):
+            while not (units.is_dir() and len(list(units.glob("[!.]*"))) == 6):  # others are still being written
                 assert sweep.poll() is None, sweep.stderr.read()
             sweep.send_signal(signal.SIGKILL)
         return UnitFolder(home.folder / "units")

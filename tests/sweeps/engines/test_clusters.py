@@ -61,6 +61,8 @@ def test_a_worker_that_is_killed_while_it_works_costs_nothing(engine: Any, do: D
     for unit, result in run(engine(2), do, [waiting, *SQUARES]):
         results[unit] = result
         if len(results) == len(SQUARES):
+            while not (pid_file.exists() and pid_file.read_text()):  # its worker may still be starting
+                time.sleep(0.01)
             os.kill(int(pid_file.read_text()), signal.SIGKILL)
             gate.touch()
     assert results[waiting] == "waited"
