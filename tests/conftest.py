@@ -88,6 +88,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, paths in (("slow", SLOW + LONG), ("long", LONG)):
             if path.startswith(paths):
                 item.add_marker(marker)
+        if item.get_closest_marker("long"):  # of a single test
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session", autouse=True)

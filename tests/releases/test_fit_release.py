@@ -92,6 +92,7 @@ def test_bootstraps_of_one_release_draw_from_the_operating_system(monkeypatch: p
     assert first.inference != second.inference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1, 2])
 def test_intervals_of_predictions_hold_as_many_future_rows_as_they_say(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
     """The mean over 40 releases, each judged on 2,000 new rows; its standard error is .006 at ε = 1, and .003 at ε = 2."""
