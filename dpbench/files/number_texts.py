@@ -1,6 +1,5 @@
 """Numbers in texts, as people write them: with a decimal comma, thousands separators, currency or percent signs."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,9 +83,3 @@ def fits(bare: Any, style: NumberStyle) -> Any:
     from pyarrow import compute
 
     return compute.match_substring_regex(bare, style.pattern)
-
-
-def describe_signs(signs: Iterable[str]) -> str:
-    """Return the one sign that all numbers of a column have, or nothing."""
-    different = set(signs)
-    return different.pop() if len(different) == 1 else ""
