@@ -1,6 +1,10 @@
-"""The progress bar of a sweep, on the error stream: finished cells, and the time that the others will take."""
+"""The progress bar of a sweep: finished cells, and the time that the others will take.
+
+It is on the error stream, and in a notebook below the notebook's cell.
+"""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +24,9 @@ def progress_bar(
     ``seconds_left`` predicts the remaining time at that moment; until the next result it is counted down.
     """
     console = console or Console(file=sys.stderr)
+    if console.is_jupyter:
+        yield _notebook_bar(cells, seconds_left) if cells else lambda finished: None
+        return
     columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), _RemainingTime())
     with Progress(*columns, console=console, disable=not cells) as progress:
         task = progress.add_task("cells", total=cells, left=seconds_left(), asked_at=progress.get_time())
@@ -37,4 +44,28 @@ class _RemainingTime(ProgressColumn):
         left = task.fields["left"] - (task.get_time() - task.fields["asked_at"])
         if task.finished:
             return Text("")
-        return Text(f"about {spell_seconds(left)} left" if left >= 1 else "nearly done", style="progress.remaining")
+        return Text(_time_left(left), style="progress.remaining")
+
+
+def _time_left(seconds: float) -> str:
+    return f"about {spell_seconds(seconds)} left" if seconds >= 1 else "nearly done"
+
+
+def _notebook_bar(cells: int, seconds_left: Callable[[], float]) -> Callable[[int], None]:
+    """Show one line in a notebook and return the function that replaces it. rich's own bar would need ipywidgets there."""
+    from IPython.display import display
+
+    begun_at = time.monotonic()
+
+    def content(finished: int) -> dict[str, str]:
+        seconds = time.monotonic() - begun_at
+        remark = _time_left(seconds_left()) if finished < cells else f"in {spell_seconds(seconds)}"
+        text = f"{finished} of {cells} cells, {remark}"
+        return {"text/plain": text, "text/html": f'<progress value="{finished}" max="{cells}"></progress> {text}'}
+
+    line = display(content(0), raw=True, display_id=True)
+
+    def update(finished: int) -> None:
+        line.update(content(finished), raw=True)
+
+    return update

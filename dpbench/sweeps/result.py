@@ -10,10 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbench.base.errors import Refused
 from dpbench.base.user_path import user_path
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
-from dpbench.report.formatting import plural
+from dpbench.report.formatting import number, plural
+from dpbench.report.labels import setting, with_scale
 from dpbench.report.leaderboards import share_lost
 from dpbench.report.summary import SweepSummary
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     import pandas
 
 REFERENCE_LINES = {"no_privacy": "--", "mean_only": ":"}
+MAX_NOTEBOOK_ROWS = 30
+"""A notebook shows the first and the last rows of a longer frame."""
+TRUTH_VALUES = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,19 +58,27 @@ class Result:
         varying = [key for key, found in values.items() if len(found) > 1 and not any(key in row for row in rows)]
         for row, cell in zip(rows, cells, strict=True):
             row.update({key: cell.params.get(key) for key in varying})
-        return pandas.DataFrame(rows)
+        frame = pandas.DataFrame(rows)
+        for key in varying:
+            frame[key] = _typed(frame[key])
+        return frame
 
     @cached_property
     def full(self) -> pandas.DataFrame:
-        """One row per cell with all of its parameters, tags and metrics, by their public names (docs/records.md)."""
+        """One row per cell with all of its parameters, tags and metrics, by their public names (docs/records.md).
+
+        Tags that are true or false are booleans; a cell that did not run has none of them.
+        """
         import pandas
 
-        rows = [
-            {"state": cell.state, "reason": cell.reason, **cell.params, **cell.tags, **cell.metrics} for cell in self.sweep.cells
-        ]
+        cells = self.sweep.cells
+        rows = [{"state": cell.state, "reason": cell.reason, **cell.params, **cell.tags, **cell.metrics} for cell in cells]
         frame = pandas.DataFrame(rows)
         for column in ("epsilon", "delta"):  # of a mechanism without a budget they are missing
             frame[column] = pandas.to_numeric(frame[column]) if column in frame else math.nan
+        for column in {tag for cell in cells for tag in cell.tags}:
+            if frame[column].dropna().isin(TRUTH_VALUES).all():
+                frame[column] = frame[column].map(TRUTH_VALUES).astype("boolean")
         return frame
 
     @property
@@ -74,11 +87,20 @@ class Result:
         return "\n".join(self.summary.headlines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the median error of each mechanism against ε, with the two references, and return the matplotlib axes."""
+        """Draw the median error of each mechanism against ε, and return the matplotlib axes.
+
+        The bands reach from the 20 % to the 80 % quantile of the runs; the grey lines are the two references.
+        """
         from matplotlib import pyplot
 
-        axes = pyplot.subplots()[1] if ax is None else ax
-        done = self.frame[self.frame["state"].isin(["run", "resumed"])]
+        from dpbench.report.figures.axes import ticks
+
+        done = self.frame[self.frame["error"].notna()]
+        if done.empty:
+            raise Refused(
+                "A plot needs at least one cell with a result. None of this sweep's has one; their reasons are in .frame."
+            )
+        axes = pyplot.subplots(layout="constrained")[1] if ax is None else ax
         fixed = {"epsilon", "epsilon_accounted", "delta"}
         keys = [key for key in ("dataset", "model", *self._varying(done)) if key not in fixed and done[key].nunique() > 1]
         problems = done.groupby(["dataset", "model", "metric"], sort=False, dropna=False)
@@ -86,12 +108,16 @@ class Result:
             for names, cells in problem.groupby(["mechanism", *keys], sort=False, dropna=False):
                 points = cells.dropna(subset=["epsilon"]).sort_values("epsilon")
                 if len(points):
-                    axes.plot(points["epsilon"], points["error"], marker="o", label=", ".join(map(str, names)))
+                    label = ", ".join([names[0], *(setting(key, str(name)) for key, name in zip(keys, names[1:], strict=True))])
+                    (line,) = axes.plot(points["epsilon"], points["error"], marker="o", label=label)
+                    band = (points["error_p20"], points["error_p80"])
+                    axes.fill_between(points["epsilon"], *band, color=line.get_color(), alpha=0.15, linewidth=0)
             of_problem = f": {dataset}, {model}" if len(problems) > 1 else ""
-            for reference, line in REFERENCE_LINES.items():
+            for reference, style in REFERENCE_LINES.items():
                 label = reference.replace("_", " ") + of_problem
-                axes.axhline(problem[reference].median(), linestyle=line, color="grey", label=label)
-        axes.set(xscale="log", xlabel="ε", ylabel=", ".join(dict.fromkeys(done["metric"].dropna())))
+                axes.axhline(problem[reference].median(), linestyle=style, color="grey", label=label)
+        axes.set(xscale="log", xlabel="ε", ylabel=f"median {self._metrics}")
+        ticks(axes, "x", sorted(done["epsilon"].dropna().unique()))
         axes.legend()
         return axes
 
@@ -111,9 +137,36 @@ class Result:
         return f"Result of {plural(len(self), 'cell')}\n{self.answer}"
 
     def _repr_html_(self) -> str:
-        sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.summary.headlines)
-        table = self.frame.drop(columns=["metric", "state", "reason"]) if (self.frame["state"] != "failed").all() else self.frame
-        return f"{sentences}{table.to_html(index=False, na_rep='', float_format='{:.4g}'.format)}"
+        sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.summary.headlines)
+        hidden = {"metric", "sound", "ranked"} | ({"state", "reason"} if not self.frame["reason"].any() else set())
+        shown = self.frame.drop(columns=sorted(hidden)).dropna(axis="columns", how="all")
+        formats = {**dict.fromkeys(("error", "error_p20", "error_p80", "no_privacy", "mean_only"), number), "lost": _percent}
+        table = shown.to_html(
+            index=False, border=0, na_rep="", max_rows=MAX_NOTEBOOK_ROWS, float_format="{:.4g}".format, formatters=formats
+        )
+        error = f"error: median {html.escape(self._metrics)}" if self.sweep.done else "no result"
+        return f"<p><b>{plural(len(self), 'cell')}</b>, {error}</p><ul>{sentences}</ul>{table}"
+
+    @property
+    def _metrics(self) -> str:
+        """The metrics that are errors of this sweep, and whether they are measured on the scaled target."""
+        return ", ".join(dict.fromkeys(with_scale(cell, self.sweep) for cell in self.sweep.done))
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:.1f} %"  # adding zero takes the sign from -0.0
+
+
+def _typed(values: pandas.Series) -> pandas.Series:
+    """Return the values of a key as numbers or booleans, if all of them are."""
+    import pandas
+
+    if values.isin(TRUTH_VALUES).all():
+        return values.map(TRUTH_VALUES).astype(bool)
+    try:
+        return pandas.to_numeric(values)
+    except ValueError:
+        return values
 
 
 def _row(cell: CellRecord) -> dict[str, Any]:

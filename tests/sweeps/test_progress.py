@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+from types import ModuleType
 
 import pytest
 from rich.console import Console
@@ -55,3 +57,31 @@ def test_the_bar_is_on_the_error_stream(capsys: pytest.CaptureFixture[str]) -> N
     out, err = capsys.readouterr()
     assert out == ""
     assert "2/2" in err
+
+
+def test_a_notebook_has_one_line_that_is_replaced_and_needs_no_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warnings are errors: rich would warn that ipywidgets is not installed."""
+    shown: list[str] = []
+
+    class Line:
+        def update(self, content: dict[str, str], raw: bool) -> None:
+            shown.append(content["text/plain"])
+            assert content["text/html"].startswith("<progress value=")
+
+    def display(content: dict[str, str], raw: bool, display_id: bool) -> Line:
+        line = Line()
+        line.update(content, raw)
+        return line
+
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", ModuleType("IPython.display"))
+    monkeypatch.setattr(sys.modules["IPython.display"], "display", display, raising=False)
+    notebook = Console(file=io.StringIO(), force_jupyter=True)
+    with progress.progress_bar(3, lambda: 10.0, notebook) as update:
+        update(2)
+        update(3)
+    assert shown[:2] == ["0 of 3 cells, about 10 seconds left", "2 of 3 cells, about 10 seconds left"]
+    assert shown[2].startswith("3 of 3 cells, in ")
+    with progress.progress_bar(0, lambda: 0.0, notebook) as update:
+        update(0)
+    assert len(shown) == 3
