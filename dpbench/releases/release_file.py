@@ -165,8 +165,9 @@ class Release:
         threshold = self.target.low if self.threshold is None else self.threshold
         return Table(self.columns, self.target, whole, np.full(len(whole), self.target.low), self.radius, threshold=threshold)
 
-    def save(self, path: Path, overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the file, completely or not at all. An existing file is replaced only with ``overwrite``."""
+        path = Path(path)
         content = {"format": FORMAT, **asdict(self), DERIVED: self.weights_in_own_units()}
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

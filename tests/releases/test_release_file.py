@@ -112,6 +112,11 @@ def test_a_file_is_read_back_as_it_was_written(released: Release, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
 
 
+def test_a_path_may_be_a_text(released: Release, tmp_path: Path) -> None:
+    released.save(str(tmp_path / "model.json"))
+    assert load_release(str(tmp_path / "model.json")) == released
+
+
 def test_an_existing_file_is_replaced_only_on_request(released: Release, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text("precious")
