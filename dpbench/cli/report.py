@@ -1,4 +1,4 @@
-"""Write the report of a recorded sweep: a page with its figures and tables."""
+"""Write the report of a recorded sweep: a page with its figures, as PDF too, and its tables."""
 
 import click
 
@@ -12,6 +12,8 @@ from dpbench.base.terminal import say
 @click.option("--experiment", default="dpbench", show_default=True, help="The MLflow experiment that holds the sweep.")
 def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> None:
     """Write the report of a recorded sweep into a folder: report.html with its figures and tables, from the records alone.
+
+    Here each figure is a PNG, a PDF, and a PDF for a column of a paper; the report in the store has the PNG alone.
 
     SWEEP is the run id of a sweep (its first 6 characters are enough) or the name of a preset; by default it is
     the newest sweep. A report that lies in the folder already is replaced; other files there are never touched, and where one

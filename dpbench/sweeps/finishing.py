@@ -20,7 +20,7 @@ def finish_sweep(writer: Writer, store: Store, summary: SweepSummary) -> None:
     parent, view = summary.sweep.run_id, save_view(store)
     with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
         folder = Path(name)
-        figure = write_report(summary, folder / REPORT_FOLDER)
+        figure = write_report(summary, folder / REPORT_FOLDER, pdfs=False)  # drawn by the command `report`, for who needs them
         write_sweep_files(summary.sweep, folder)
         (folder / COMPARISONS_FILE).write_text(json.dumps(content_of(summary.comparisons)), encoding="utf-8")
         ended: Ending = "FAILED" if any(cell.state == "failed" for cell in summary.cells) else "FINISHED"

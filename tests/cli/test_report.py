@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,15 @@ def test_from_the_records_alone_it_is_the_report_that_the_sweep_wrote(home: Path
     assert main(["report"]) == 0
     assert f"Written: {tmp_path / 'report' / 'report.html'}" in capsys.readouterr().out
     swept = reports(home)[-1]
-    names = sorted(path.name for path in swept.iterdir())
-    assert names == sorted(path.name for path in (tmp_path / "report").iterdir())
-    for name in names:
-        if not name.endswith(".pdf"):  # it holds the time at which it was made
-            assert (tmp_path / "report" / name).read_bytes() == (swept / name).read_bytes(), name
+    written = {path.name: path.read_bytes() for path in (tmp_path / "report").iterdir()}
+    pdfs = {name for name in written if name.endswith(".pdf")}
+    figures = [name.removesuffix(".png") for name in written if name.endswith(".png")]
+    assert pdfs == {f"{name}{end}" for name in figures for end in (".pdf", "_column.pdf")}
+    assert {path.name for path in swept.iterdir()} == set(written) - pdfs, "PDFs are drawn when somebody asks for them"
+    file_lists = re.compile(rb'<meta name="files".*|.*In the same folder as this page:.*')
+    for path in swept.iterdir():
+        own, stored = (file_lists.sub(b"", content) for content in (written[path.name], path.read_bytes()))
+        assert own == stored, path.name
 
 
 def test_a_sweep_is_named_by_the_beginning_of_its_run_id(home: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -141,14 +141,12 @@ def test_every_cell_is_a_finished_child_of_the_sweep(folder: Folder) -> None:
 def test_the_sweep_keeps_its_plan_its_records_and_its_report(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("sweep")[0])
     files = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
-    figures = ["report/error_vs_epsilon.pdf", "report/error_vs_epsilon.png"]
+    figures = ["report/error_vs_epsilon.png"]
     tables = [f"report/{name}.{form}" for name in ("comparisons", "leaderboard", "ledger") for form in ("csv", "tex")]
     records = ["plan.csv", "records.parquet", "sweep.json", "comparisons.json"]
     needed = [*records, *figures, *tables, "report/report.html", "report/summary.csv"]
     assert not set(needed) - set(files)
-    assert all(
-        path.startswith("report/") and path.endswith((".pdf", ".png", ".csv", ".tex")) for path in set(files) - set(needed)
-    )
+    assert all(path.startswith("report/") and path.endswith((".png", ".csv", ".tex")) for path in set(files) - set(needed))
     plan = csv.DictReader((home / "plan.csv").read_text().splitlines())
     assert [(row["state"], row["why"], row["mechanism"], row["epsilon"]) for row in plan] == [
         ("run", "", *cell) for cell in CELLS
@@ -251,7 +249,7 @@ def test_a_sweeps_files_have_declared_names(folder: Folder) -> None:
     home = folder.artifacts(folder.ids("sweep")[0])
     files = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
     assert [name for name in files if not fits(name, texts(names.declared("sweep_files")))] == []
-    stems = {path.stem.removesuffix("_column") for path in (home / "report").iterdir() if path.suffix in (".png", ".pdf", ".tex")}
+    stems = {path.stem for path in (home / "report").iterdir() if path.suffix in (".png", ".tex")}
     assert stems <= texts(names.declared("figures")) | texts(names.declared("tables"))
 
 

@@ -16,7 +16,7 @@ from dpbench.report.figures.lines import band_text, draw_lines, foot
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
 from dpbench.report.figures.penalties import penalty_sentence
 from dpbench.report.figures.ranking import draw_ranks
-from dpbench.report.figures.sheet import FORMATS, WIDE, PageFormat
+from dpbench.report.figures.sheet import FORMATS, SCREEN, WIDE, PageFormat
 from dpbench.report.formatting import group_by, listed
 from dpbench.report.labels import REFERENCES, label_of, problem_title
 from dpbench.report.statistics.ranks import ranks
@@ -31,7 +31,7 @@ EXCESS_TEXT = "Below: by how much each curve exceeds the non-private fit, paired
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure, saved as ``name.png`` and ``name.pdf``, with its caption."""
+    """A figure, saved as ``name.png`` and perhaps as PDFs, with its caption."""
 
     name: str
     title: str
@@ -39,15 +39,15 @@ class CaptionedFigure:
     figure: Figure
 
 
-def save_figures(sweep: SweepRecord, folder: Path) -> list[CaptionedFigure]:
+def save_figures(sweep: SweepRecord, folder: Path, *, pdfs: bool = True) -> list[CaptionedFigure]:
     """Save every figure that has something to show; the preset's own comes first and is called ``figure``."""
     saved = []
-    for page in FORMATS:
+    for page in FORMATS if pdfs else (SCREEN,):
         with style.styled(**page.settings):
             for figure in figures_of(sweep, page):
                 folder.mkdir(parents=True, exist_ok=True)
                 style.save(figure.figure, folder / f"{figure.name}{page.suffix}", page.kinds)
-                saved += [figure] if page is WIDE else []
+                saved += [figure] if "png" in page.kinds else []
     return saved
 
 

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -55,6 +55,8 @@ COLUMN = PageFormat(
     },
 )  # fmt: skip
 """The same figure for a column of a paper, which has the title in its own caption."""
+SCREEN = replace(WIDE, kinds=("png",))
+"""A figure of the page alone: PDFs take three times as long, most of it for embedding fonts."""
 FORMATS = (WIDE, COLUMN)
 
 

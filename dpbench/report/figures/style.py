@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fontTools import subset
 from matplotlib import rc_context, rc_params_from_file
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
@@ -120,11 +119,15 @@ def styled(**settings: Any) -> Any:
 
 def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) -> None:
     """Save a figure in these formats, the same bytes for the same figure."""
-    # under Hydra's logging, every table of every font that a PDF embeds would be a line on the terminal
-    logging.getLogger("fontTools").setLevel(logging.WARNING)
-    with _fonts_without_layout_tables():
-        for kind in kinds:
-            figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata={"CreationDate": None} if kind == "pdf" else None)
+    for kind in kinds:
+        path = stem.with_name(f"{stem.name}.{kind}")
+        if kind == "pdf":
+            # under Hydra's logging, every table of every font that a PDF embeds would be a line on the terminal
+            logging.getLogger("fontTools").setLevel(logging.WARNING)
+            with _fonts_without_layout_tables():
+                figure.savefig(path, metadata={"CreationDate": None})
+        else:
+            figure.savefig(path)
 
 
 @contextmanager
@@ -133,6 +136,8 @@ def _fonts_without_layout_tables() -> Iterator[None]:
 
     matplotlib, which loads the fonts that it embeds with fontTools' function, has no setting for this.
     """
+    from fontTools import subset  # only PDFs need it
+
     load_font = subset.load_font
 
     def load_without_layout(*arguments: Any, **options: Any) -> Any:

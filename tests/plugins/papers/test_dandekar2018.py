@@ -81,7 +81,6 @@ def test_a_preset_reaches_the_parent_run_with_its_name_its_choices_and_its_figur
     assert preset["title"] == "Dandekar et al. 2018, Figure 2"
     assert preset["chosen"].startswith("The values of ε")
     assert (folder / "report" / "figure.png").stat().st_size > 10_000
-    assert (folder / "report" / "figure.pdf").is_file()
     capsys.readouterr()
     assert main(["-m", "experiment=dandekar2018/fig4", "dataset=wine", *few]) == 0
     assert "Cells: 0 run, 3 already recorded (rerun=true runs them again).\n" in capsys.readouterr().out

@@ -133,6 +133,8 @@ def test_they_are_real_pictures_in_the_order_that_is_told(tmp_path: Path) -> Non
     assert {path.name for path in (tmp_path / "report").iterdir()} == {
         f"{one.name}{kind}" for one in found for kind in (".png", ".pdf", "_column.pdf")
     }
+    names = [one.name for one in save_figures(SweepRecord(tuple(grid("fm", "dpba")), "command"), tmp_path / "screen", pdfs=False)]
+    assert {path.name for path in (tmp_path / "screen").iterdir()} == {f"{name}.png" for name in names}
     for one in found:
         image = matplotlib.image.imread(tmp_path / "report" / f"{one.name}.png")
         assert min(image.shape[:2]) > 300
