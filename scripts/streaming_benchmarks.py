@@ -42,7 +42,7 @@ def measure_streaming(rows: int = ROWS) -> Iterator[Measurement]:
         if free < needed + SPARE_BYTES:
             raise SystemExit(f"A table of {rows:,} rows takes {needed / 1e9:.1f} GB of disk. {folder} has {free / 1e9:.1f} GB.")
         path = Path(folder, "rows.parquet")
-        _write(path, rows)
+        write_table(path, rows)
         bare = [_child("bare", path)["seconds"]]
         streamed = _child("streamed", path)
         bare.append(_child("bare", path)["seconds"])  # before and after, because other programs run, too
@@ -54,7 +54,7 @@ def measure_streaming(rows: int = ROWS) -> Iterator[Measurement]:
     yield Measurement("the file's checksum, which names its cells", streamed["checksum"], "s of CPU")
 
 
-def _write(path: Path, rows: int) -> None:
+def write_table(path: Path, rows: int) -> None:
     """Write uniform features and a target that depends on them, a row group at a time."""
     import pyarrow
     from pyarrow import parquet
@@ -66,6 +66,12 @@ def _write(path: Path, rows: int) -> None:
             x = generator.uniform(-1.02, 1.02, (len(NAMES), min(ROW_GROUP, rows - start)))
             y = np.tanh(x.sum(axis=0) / 4 + generator.normal(0, 0.1, x.shape[1]))
             writer.write_batch(pyarrow.record_batch([*x, y], schema=schema))
+
+
+def streamed_table(path: Path) -> list[str]:
+    """Return the overrides that name the table as a streamed dataset."""
+    bounds = ",".join(f"{name}:[-1,1]" for name in (*NAMES, "y"))
+    return ["dataset=table", f"dataset.path={path}", "dataset.target=y", f"dataset.bounds={{{bounds}}}", "dataset.stream=true"]
 
 
 def _child(what: str, path: Path) -> dict[str, float]:
@@ -98,10 +104,10 @@ def _stream(path: Path) -> dict[str, float]:
     from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
 
-    bounds = ",".join(f"{name}:[-1,1]" for name in (*NAMES, "y"))
-    table = ["dataset=table", f"dataset.path={path}", "dataset.target=y", f"dataset.bounds={{{bounds}}}", "dataset.stream=true"]
     splits = ["splits=holdout", "splits.repeats=1", "splits.by=blocks"]
-    points = grid_points([*table, *splits, "mechanism=fm,ssp", "epsilon=0.1,1", "audit.level=none", "engine=serial"])
+    points = grid_points(
+        [*streamed_table(path), *splits, "mechanism=fm,ssp", "epsilon=0.1,1", "audit.level=none", "engine=serial"]
+    )
     start = time.process_time()
     user_file_checksum(str(path))
     checksum, start = time.process_time() - start, time.process_time()

@@ -41,14 +41,25 @@ def test_no_table_takes_more_than_half_of_the_memory(growth: ModuleType, monkeyp
 
 
 def test_exponents_beyond_their_limits_are_not_ok(growth: ModuleType) -> None:
-    def verdicts(rows: float, columns: float) -> list[bool]:
-        measured = [{size: float(size) ** power for size in (10, 100)} for power in (rows, columns)]
+    def verdicts(rows: float, columns: float, streamed: float = 1.0) -> list[bool]:
+        measured = [{size: float(size) ** power for size in (10, 100)} for power in (rows, columns, streamed)]
         return [measurement.ok for measurement in growth._measurements(*measured)]
 
     assert verdicts(1.0, 2.0) == [True, True, True]
     assert verdicts(1.2, 2.2) == [False, True, False]
-    assert verdicts(0.8, 1.0) == [True, False, True]
+    assert verdicts(0.8, 1.0, 1.2) == [False, False, True]
 
 
 def test_one_repeat_of_a_small_table_takes_seconds(growth: ModuleType) -> None:
     assert growth.least_seconds(500, 4) > 0
+
+
+@pytest.mark.slow
+def test_streamed_tables_are_generated_measured_and_removed(
+    growth: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    seconds = growth.by_streamed_rows(400_000)
+    assert list(seconds) == [40_000, 400_000]
+    assert min(seconds.values()) > 0
+    assert list(tmp_path.iterdir()) == []
