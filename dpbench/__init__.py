@@ -1,6 +1,7 @@
 """Which differentially private regression, at which ε, on data like mine: the names that plugins and notebooks use.
 
-They are imported on first use, so that ``import dpbench`` costs nothing.
+They are imported on first use, so that ``import dpbench`` costs nothing. The queries are in :mod:`dpbench.queries`, the laws of
+noise in :mod:`dpbench.noise`, and the checks of an author's own components in :mod:`dpbench.testing`.
 """
 
 import sys
@@ -12,17 +13,32 @@ from typing import TYPE_CHECKING, Any
 from dpbench.base.version import __version__
 
 if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES exports it at run time
+    from dpbench.base.errors import Refused as Refused
     from dpbench.base.options import option as option
     from dpbench.contracts.attack import Attack as Attack
+    from dpbench.contracts.attack import AttackTarget as AttackTarget
+    from dpbench.contracts.attack import advantage_cap as advantage_cap
     from dpbench.contracts.dataset import Dataset as Dataset
     from dpbench.contracts.fit import Fit as Fit
     from dpbench.contracts.hooks import hookimpl as hookimpl
     from dpbench.contracts.mechanism import Mechanism as Mechanism
     from dpbench.contracts.mechanism import OneRunMechanism as OneRunMechanism
     from dpbench.contracts.metric import Metric as Metric
+    from dpbench.contracts.metric import Predictions as Predictions
+    from dpbench.contracts.metric import RunPredictions as RunPredictions
+    from dpbench.contracts.model import Capability as Capability
     from dpbench.contracts.model import Model as Model
+    from dpbench.contracts.model import Problem as Problem
     from dpbench.contracts.paper import Paper as Paper
+    from dpbench.data.geometry import Geometry as Geometry
+    from dpbench.data.samples import Sample as Sample
+    from dpbench.data.scaling import Rows as Rows
+    from dpbench.data.table import Column as Column
+    from dpbench.data.table import Table as Table
+    from dpbench.fitting.least_squares import LeastSquares as LeastSquares
+    from dpbench.privacy.curator import Curator as Curator
     from dpbench.privacy.ledger import Budget as Budget
+    from dpbench.records.metric_info import MetricInfo as MetricInfo
     from dpbench.releases.estimators import PrivateClassifier as PrivateClassifier
     from dpbench.releases.estimators import PrivateRegressor as PrivateRegressor
     from dpbench.releases.release_file import load_release as load_release
@@ -31,10 +47,25 @@ if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES expo
 
 _CONTRACTS = ("Attack", "Dataset", "Fit", "Mechanism", "Metric", "Model", "Paper")
 _HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
+    "AttackTarget": "dpbench.contracts.attack",
     "Budget": "dpbench.privacy.ledger",
+    "Capability": "dpbench.contracts.model",
+    "Column": "dpbench.data.table",
+    "Curator": "dpbench.privacy.curator",
+    "Geometry": "dpbench.data.geometry",
+    "LeastSquares": "dpbench.fitting.least_squares",
+    "MetricInfo": "dpbench.records.metric_info",
     "OneRunMechanism": "dpbench.contracts.mechanism",
+    "Predictions": "dpbench.contracts.metric",
     "PrivateClassifier": "dpbench.releases.estimators",
     "PrivateRegressor": "dpbench.releases.estimators",
+    "Problem": "dpbench.contracts.model",
+    "Refused": "dpbench.base.errors",
+    "Rows": "dpbench.data.scaling",
+    "RunPredictions": "dpbench.contracts.metric",
+    "Sample": "dpbench.data.samples",
+    "Table": "dpbench.data.table",
+    "advantage_cap": "dpbench.contracts.attack",
     "hookimpl": "dpbench.contracts.hooks",
     "load": "dpbench.sweeps.python_api",
     "load_release": "dpbench.releases.release_file",

@@ -13,12 +13,12 @@ from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import Sample
+from dpbench.fitting.information import inverse_roots
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.polynomial import Loss
 
 from ..metrics.classification import log_loss
 from ._cached_fit import cached_fit
-from ._information import inverse_roots
 from ._maxima import Maxima, maxima_of
 from ._newton import most_likely, most_likely_on_grid
 

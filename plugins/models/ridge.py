@@ -11,11 +11,11 @@ from dpbench.base.options import option
 from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
+from dpbench.fitting.least_squares import LeastSquares
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._cross_validation import PenaltyForm, chosen_penalty
-from .linear import LeastSquares
 
 PENALISED_CAPABILITIES: frozenset[Capability] = frozenset({"polynomial", "gradient", "weighted", "likelihood"})
 """What a problem with a squared loss and a penalty provides."""

@@ -12,10 +12,10 @@ from dpbench.contracts.hooks import hookimpl
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample
+from dpbench.fitting.least_squares import LeastSquares
 from dpbench.privacy.curator import Curator
 
 from ._cached_fit import cached_fit
-from .linear import LeastSquares
 
 MAX_STEPS = 200
 """A run is called diverged after this many steps. 10 to 20 are usual, 60 if half of the targets are one number."""

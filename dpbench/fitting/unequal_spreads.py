@@ -5,8 +5,6 @@ X'X then has no digits left for its weight. The sums have: shifting every column
 two are exact too. What remains is about correlations alone, and is solved with the gradient in long floats.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpbench.data.moments import Moments

@@ -5,23 +5,16 @@ That the weights are right to nine digits is a law: tests/laws/test_numerical_sa
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dpbench.data.moments import Moments
+from dpbench.fitting.unequal_spreads import refined
 from dpbench.privacy.queries.quadratic import Quadratic
-from dpbench.registry.lookup import registry
 
 STEP = 2.0**-16
-
-
-@pytest.fixture
-def refined() -> Any:
-    package = registry().get("model", "linear").__module__.rpartition(".")[0]
-    return importlib.import_module(f"{package}._unequal_spreads").refined
 
 
 @pytest.fixture
@@ -36,7 +29,7 @@ def moments(geometry: Any) -> Moments:
     return Moments(np.stack([z.T @ z for z in stacked]), geometry(2, intercept=True))
 
 
-def test_usual_and_dependent_columns_keep_the_bits_of_their_weights(refined: Any, moments: Moments) -> None:
+def test_usual_and_dependent_columns_keep_the_bits_of_their_weights(moments: Moments) -> None:
     objective = Quadratic(moments.xx, -2 * moments.xy)
     weights = objective.minimiser()
     again = refined(weights, objective, moments)
@@ -44,7 +37,7 @@ def test_usual_and_dependent_columns_keep_the_bits_of_their_weights(refined: Any
     assert (again[1] != weights[1]).any()
 
 
-def test_a_run_does_not_depend_on_the_others(refined: Any, moments: Moments) -> None:
+def test_a_run_does_not_depend_on_the_others(moments: Moments) -> None:
     objective = Quadratic(moments.xx, -2 * moments.xy)
     together = refined(objective.minimiser(), objective, moments)
     for run in range(3):
@@ -53,7 +46,7 @@ def test_a_run_does_not_depend_on_the_others(refined: Any, moments: Moments) -> 
         np.testing.assert_array_equal(refined(single.minimiser(), single, alone)[0], together[run])
 
 
-def test_the_given_weights_are_not_changed(refined: Any, moments: Moments) -> None:
+def test_the_given_weights_are_not_changed(moments: Moments) -> None:
     objective = Quadratic(moments.xx, -2 * moments.xy)
     weights = objective.minimiser()
     before = weights.copy()

@@ -1,7 +1,5 @@
 """Standard errors from information matrices such as X'X, for the models that have them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 SINGULAR = 2.0**-30
