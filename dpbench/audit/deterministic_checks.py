@@ -9,7 +9,7 @@
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,19 +32,46 @@ PERMUTED_ROWS = 50
 """Rows of a table that contribute one by one."""
 
 
-def check_fits(subject: AuditSubject) -> None:
-    """Fit a batch of runs on different tables, and each run by itself."""
+@dataclass(frozen=True)
+class BatchFit:
+    """A fit of several runs on different tables, and what it did to what others share."""
+
+    tables: Sequence[Rows]
+    draws: Draws
+    fit: Fit
+    used_global_generator: bool
+    """Whether ``numpy.random`` or ``random`` are in another state than before."""
+    changed_inputs: bool
+    """Whether rows, sums or draws are others than before."""
+
+
+def fit_batch(subject: AuditSubject) -> BatchFit:
+    """Fit a batch of runs on different tables, and watch what it changes."""
     tables = common_tables(subject.geometry, subject.settings.rows)
     sample = WholeSample(*tables)
     draws = subject.draws("batch", sample.runs)
     before, generators = _digest(sample), _global_generators()
-    together = _fit(subject, sample, draws)
-    if _global_generators() != generators:
+    fit = _fit(subject, sample, draws)
+    return BatchFit(
+        tables, draws, fit, _global_generators() != generators, changed_inputs=_digest(sample) != before or draws.altered()
+    )
+
+
+def check_fits(subject: AuditSubject) -> None:
+    """Fit a batch of runs on different tables, and each run by itself."""
+    batch = fit_batch(subject)
+    if batch.used_global_generator:
         raise Violation("The fit used a global random generator (numpy.random or random), which others share.")
-    if _digest(sample) != before or draws.altered():
+    if batch.changed_inputs:
         raise Violation("The fit changed rows, sums or draws that others share.")
-    for run, table in enumerate(tables):
-        alone = _fit(subject, WholeSample(table), draws.for_run(run))
+    check_runs_alone(subject, batch)
+
+
+def check_runs_alone(subject: AuditSubject, batch: BatchFit) -> None:
+    """Fit each run of a batch by itself, with the same draws: the results must be those of the batch."""
+    together = batch.fit
+    for run, table in enumerate(batch.tables):
+        alone = _fit(subject, WholeSample(table), batch.draws.for_run(run))
         health = {name: events[run].tolist() for name, events in together.health.items()}
         same = together.status[run] == alone.status[0] and health == {name: events[0] for name, events in alone.health.items()}
         if not (same and _close(together.weights[run], alone.weights[0])):
@@ -85,7 +112,9 @@ def _check_sum(query: Query, table: Rows) -> None:
     alone = np.concatenate([contributions(query, table.take(np.array([at])), 0) for at in chosen])
     if not (_close(together[chosen], alone) and _close(together[order], permuted)):
         raise Violation(f"What a row contributes to the query {query.name!r} depends on the other rows.")
-    if not _close(exact_answer(query, WholeSample(table))[0], together.sum(axis=0)):
+    # the rounding of a sum is relative to its terms: they may cancel
+    size = float(np.abs(together).sum(axis=0).max(initial=0.0))
+    if not _close(exact_answer(query, WholeSample(table))[0], together.sum(axis=0), size):
         raise Violation(f"The exact answer to the query {query.name!r} is not the sum of its rows' contributions.")
 
 
@@ -93,8 +122,8 @@ def _fit(subject: AuditSubject, sample: Sample, draws: Draws) -> Fit:
     return subject.try_fit(BoundedRetryCurator(sample, draws, subject.budget))
 
 
-def _close(first: np.ndarray, second: np.ndarray) -> bool:
-    scale = float(np.nan_to_num(np.abs(np.concatenate([np.ravel(first), np.ravel(second)])), posinf=0.0).max(initial=0.0))
+def _close(first: np.ndarray, second: np.ndarray, least_scale: float = 0.0) -> bool:
+    scale = float(np.nan_to_num(np.abs(np.concatenate([np.ravel(first), np.ravel(second)])), posinf=0.0).max(initial=least_scale))
     return bool(np.allclose(first, second, rtol=0.0, atol=TOLERANCE * max(scale, 1e-300), equal_nan=True))
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
 
 from dpbench.base.options import check_options, refuse_unknown_options
+from dpbench.base.version import API_VERSION
 
 MAX_SUMMARY_LENGTH = 300
 
@@ -18,10 +19,16 @@ class Component(ABC):
     The fields are the component's options; declare them with :func:`dpbench.option`, which takes a default, limits and a
     line of help. Values are checked when an object is made. :mod:`dpbench.base.options` lists the types that a field may
     have. The first line of the docstring is shown in listings.
+
+    ``api_version`` is the version of the contracts that the component was written for; a newer one than dpbench's is refused.
+    ``expected_failures`` names the conformance checks (``python -m dpbench check``) that the component is meant to fail, each
+    with the reason: a baseline without privacy, for example, has no proof in its ledger. A check that passes must not be named.
     """
 
     kind: ClassVar[str]
     name: ClassVar[str]
+    api_version: ClassVar[int] = API_VERSION
+    expected_failures: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         check_options(self, type(self).name)

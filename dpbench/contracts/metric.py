@@ -1,5 +1,6 @@
 """The contract of a metric: a number per run, computed from the predictions of a fit on its test rows."""
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -159,6 +160,10 @@ class Metric:
     """Whether every model of that target has it. Otherwise a model asks for it by name (``Model.metrics``)."""
     flag: str = ""
     """A key of the command that asks for it: ``clipped`` for a metric that is computed only with ``clipped=true``."""
+    low: float = -math.inf
+    """The least value that it can take."""
+    high: float = math.inf
+    """The largest value."""
 
     def __post_init__(self) -> None:
         check_spelling("a metric", self.name)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from dpbench.base.errors import Refused, check_spelling
 from dpbench.base.options import options_of
+from dpbench.base.version import API_VERSION, __version__
 from dpbench.contracts.hooks import KINDS, OFFERS
 from dpbench.privacy.queries.polynomial import Sensitivity
 
@@ -28,6 +29,7 @@ def check_offer(kind: str, offer: Any) -> None:
 
 
 def _check_declaration(cls: type[Any]) -> None:
+    _check_api_version(cls)
     parameters, docstring = vars(cls).get("__dataclass_params__"), (vars(cls).get("__doc__") or "").strip()
     if parameters is None or not parameters.frozen:
         raise Refused(f"The class {cls.__name__} must be decorated with @dataclass(frozen=True).")
@@ -47,6 +49,17 @@ def _check_declaration(cls: type[Any]) -> None:
         raise Refused(f"The published_sensitivity of {cls.__name__} must be one of {allowed}. Got {published!r} instead.")
     if published not in (None, "tight") and not any(field.name == "sensitivity" for field in fields(cls)):
         raise Refused(f"The class {cls.__name__} has a published_sensitivity, so it must have an option 'sensitivity'.")
+
+
+def _check_api_version(cls: type[Any]) -> None:
+    version = getattr(cls, "api_version", API_VERSION)
+    if not isinstance(version, int) or version < 1:
+        raise Refused(f"The api_version of {cls.__name__} must be a whole number from 1 on. Got {version!r} instead.")
+    if version > API_VERSION:
+        raise Refused(
+            f"The class {cls.__name__} was written for version {version} of dpbench's contracts, and dpbench {__version__} "
+            f"has version {API_VERSION}: upgrade dpbench, or install an older version of the plugin."
+        )
 
 
 def _check_options(cls: type[Any]) -> None:

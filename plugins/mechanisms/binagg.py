@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -70,6 +71,9 @@ class BinAgg(Mechanism):
     handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "(ε, δ)-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
+    expected_failures: ClassVar[Mapping[str, str]] = {
+        "limit": "rows stand at the centres of bins at any ε",
+    }
     currency: ClassVar[Currency] = "approx"
 
     calibration: Literal["joint", "published"] = option("joint", help="published: each column of the sums charged alone")

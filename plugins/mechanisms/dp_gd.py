@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -61,6 +62,9 @@ class GradientDescent(Mechanism):
     handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "(ε, δ)-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"gradient"})
+    expected_failures: ClassVar[Mapping[str, str]] = {
+        "limit": "the number of steps is fixed, and they end before the minimum",
+    }
     currency: ClassVar[Currency] = "approx"
 
     steps: int = option(25, low=1, help="T")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -102,6 +103,9 @@ class FrankWolfe(Mechanism):
     handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "(ε, δ)-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"gradient"})
+    expected_failures: ClassVar[Mapping[str, str]] = {
+        "limit": "the weights stay within a bound, and the number of steps is fixed",
+    }
     currency: ClassVar[Currency] = "approx"
 
     radius: float = option(1.5, low=0, open_low=True, help="C: the bound on ‖w‖₁, for columns in the box")

@@ -81,6 +81,8 @@ ERROR_RATE = Metric(
     compute_constant=constant_error_rate,
     unit="share of the rows",
     target="binary",
+    low=0.0,
+    high=1.0,
 )
 AUC = Metric(
     "auc",
@@ -90,6 +92,8 @@ AUC = Metric(
     compute_run=lambda rows: area(*rows.by_class),
     compute_constant=constant_area,
     target="binary",
+    low=0.0,
+    high=1.0,
 )
 LOG_LOSS = Metric(
     "log_loss",
@@ -100,6 +104,7 @@ LOG_LOSS = Metric(
     compute_constant=constant_log_loss,
     unit="nats",
     target="binary",
+    low=0.0,
 )
 ROC = Metric(
     "roc",
@@ -109,6 +114,8 @@ ROC = Metric(
     compute_run=lambda rows: roc_curve(*rows.by_class),
     compute_constant=lambda constant: np.tile(np.linspace(0, 1, ROC_POINTS), (constant.test.runs, 1)),
     target="binary",
+    low=0.0,
+    high=1.0,
 )
 
 

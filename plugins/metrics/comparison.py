@@ -39,6 +39,7 @@ OLS_SE = Metric(
     compare=error_in_standard_errors,
     unit="standard errors",
     target=None,
+    low=0.0,
 )
 SHARE_LOST = Metric(
     "share_lost",

@@ -67,6 +67,7 @@ MSE = Metric(
     "lower",
     mean_squared_error,
     unit="scaled target squared",
+    low=0.0,
 )
 RMSE = Metric(
     "rmse",
@@ -75,6 +76,7 @@ RMSE = Metric(
     "lower",
     root_mean_squared_error,
     unit="scaled target",
+    low=0.0,
 )
 LOG_LIKELIHOOD = Metric(
     "log_likelihood",
@@ -91,8 +93,9 @@ RMSE_RAW = Metric(
     "lower",
     root_mean_squared_error_in_unit,
     unit="target's unit",
+    low=0.0,
 )
-R2 = Metric("r2", "R²", "1 minus the mean squared error over the variance of the test targets.", "higher", r_squared)
+R2 = Metric("r2", "R²", "1 minus the mean squared error over the variance of the test targets.", "higher", r_squared, high=1.0)
 MAE = Metric(
     "mae",
     "mean absolute error (scaled target)",
@@ -101,6 +104,7 @@ MAE = Metric(
     compute_run=absolute_error,
     unit="scaled target",
     every_model=False,  # it costs a pass over the rows
+    low=0.0,
 )
 
 
@@ -112,6 +116,8 @@ RMSE_CLIPPED = Metric(
     compute_run=clipped_root_mean_squared_error,
     unit="scaled target",
     flag="clipped",
+    low=0.0,
+    high=2.0,
 )
 
 

@@ -15,6 +15,12 @@ from dpbench.registry.discovery import Registration
         ("@dataclass(frozen=True)\n", "", "The class Some must be decorated with @dataclass(frozen=True)."),
         ("'''Something.'''", "pass", "The class Some must have a docstring"),
         ("'some'", "'Some'", "The name of Some must be small letters, digits and _, a letter first. Got 'Some' instead."),
+        (
+            "name = 'some'",
+            "name = 'some'\n    api_version = 2",
+            "The class Some was written for version 2 of dpbench's",
+        ),
+        ("name = 'some'", "name = 'some'\n    api_version = '1'", "The api_version of Some must be a whole number from 1 on."),
         ("'some'", "'2nd'", "The name of Some must be"),
         ("'some'", "None", "The name of Some must be"),
         ("name = 'some'", "name: str = 'some'", "The name of Some must be written without a type"),

@@ -1,0 +1,35 @@
+"""A check is one law about a component: what must hold, the function that tries it, and what to do where it does not hold."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Case = TypeVar("Case")
+
+
+class Failure(Exception):
+    """The law does not hold: how it was broken, in a sentence."""
+
+
+class NotApplicable(Exception):
+    """The law says nothing about this component: why, as the end of a sentence."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A law that components of one kind must keep."""
+
+    name: str
+    law: str
+    """What must hold, in a sentence."""
+    advice: str
+    """What an author does where it does not hold, in a sentence or two."""
+    run: Callable[[Any], None]
+    """Try the law on a case; raise :class:`Failure` or :class:`NotApplicable`."""
+    needed: bool = False
+    """Whether the checks that follow make sense only if this one passes."""
+
+
+def law(text: str, advice: str, needed: bool = False) -> Callable[[Callable[[Case], None]], Check]:
+    """Turn a function into the check of a law; the function's name, with spaces, is the check's."""
+    return lambda function: Check(function.__name__.replace("_", " "), text, advice, function, needed)

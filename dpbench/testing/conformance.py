@@ -1,0 +1,43 @@
+"""The checks as tests of an author's own: all in one assertion, or each as a test case of pytest."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dpbench.base.one_thread import one_thread
+from dpbench.registry.lookup import registry
+from dpbench.testing.checks import Check
+from dpbench.testing.kinds import case_of, checks_of_kind, kind_of
+from dpbench.testing.running import check, run_check
+
+
+def assert_conforms(component: Any) -> None:
+    """Raise an AssertionError that says what to do, unless the component keeps every law of its kind."""
+    findings = check(component)
+    assert findings.passed, "\n".join(findings.lines())
+
+
+def conforms(kind: str, name: str) -> None:
+    """Assert the same of what users find under this kind and name, as in ``conforms("mechanism", "shrunk")``."""
+    assert_conforms(registry().get(kind, name))
+
+
+def conformance(component: Any) -> Callable[[Check], None]:
+    """Return a test function for pytest with a test case for each check: ``test_shrunk = conformance(Shrunk)``."""
+    import pytest
+
+    cases: list[Any] = []  # one for all checks, made by the first of them
+
+    @pytest.mark.parametrize("check", checks_of_kind(kind_of(component)), ids=lambda check: check.name)
+    def test(check: Check) -> None:
+        if not cases:
+            cases.append(case_of(component))
+        with one_thread():
+            finding = run_check(check, cases[0], component)
+        if finding.state == "not applicable":
+            pytest.skip(finding.text)
+        if finding.state == "expected failure":
+            pytest.xfail(finding.text)
+        if finding.state == "failed":
+            pytest.fail(f"{finding.law}\nFailed: {finding.text}\nTo do: {finding.advice}", pytrace=False)
+
+    return test

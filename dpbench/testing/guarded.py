@@ -1,0 +1,44 @@
+"""Run a component's code on made-up rows: an error or a warning is a failure, which says where it arose and what it quotes."""
+
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from dpbench.base.errors import Refused, described
+from dpbench.data.scaling import Rows
+from dpbench.privacy.replay import Violation
+from dpbench.testing.checks import Failure, NotApplicable
+
+T = TypeVar("T")
+QUOTED_CHARACTERS = len("0.1234")
+"""So many characters of a number in a text are no coincidence."""
+MIN_QUOTED = 0.001
+"""Smaller numbers begin with zeros, which any text may contain."""
+
+
+def guarded(what: str, task: Callable[[], T], rows: Rows | None = None) -> T:
+    """Return what a task returns. ``what`` begins the sentence about an error, and ``rows`` are what its text must not quote."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return task()
+    except (Failure, NotApplicable, Violation):
+        raise
+    except Warning as warning:
+        raise Failure(f"{what} warns: {described(warning)}.") from warning
+    except Exception as error:
+        if rows is not None and (number := quoted_number(error, rows)):
+            raise Failure(
+                f"{what} ends with {type(error).__name__}, and the text of the error quotes a value of a private row ({number}…)."
+            ) from error
+        kind = "is refused" if isinstance(error, Refused) else "ends with an error"
+        raise Failure(f"{what} {kind}: {described(error)}.") from error
+
+
+def quoted_number(error: BaseException, rows: Rows) -> str:
+    """Return the beginning of a number of the rows that the text of an error quotes; empty if it quotes none."""
+    numbers = np.unique(np.abs(rows.z[:, 1:]))
+    spellings = [f"{number:.9f}"[:QUOTED_CHARACTERS] for number in numbers if number >= MIN_QUOTED and number % 1]
+    return next((spelling for spelling in spellings if spelling in str(error)), "")
