@@ -57,7 +57,8 @@ class LeastSquares(Problem):
     def weighted(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the fit to weighted rows."""
         scaled = x * weight[:, None]
-        return self.minimise(self.regularised(Quadratic(x.T @ scaled, -2 * (scaled.T @ y))))
+        one_run = Quadratic((x.T @ scaled)[None], -2 * (scaled.T @ y)[None])
+        return np.asarray(self.minimise(self.regularised(one_run))[0])
 
     def log_likelihood(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray, variance: float) -> np.ndarray:
         """Return the log density of each row's target under normal errors with this variance."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self
@@ -46,8 +47,7 @@ class UserTable(Dataset):
 
     ``bounds`` names each column, as in ``{age: [0, 100], sex: {levels: [f, m]}}`` or in a file (`python -m dpbench data describe
     people.csv` drafts one), or ``attributes`` leaves it out. Values outside the bounds are clipped to them. A column with levels
-    becomes one column per level and one sensitivity group. A target with two levels is 0 or 1; the second level is above the
-    threshold.
+    becomes one column per level and one sensitivity group. A target with two levels is 0 for the first and 1 for the second.
 
     Bounds are public, so they must not come from the rows. ``bounds=data`` reads them from the rows nevertheless, and every
     record then has the leak ``bounds_from_data``. ``missing=drop`` leaves out rows with a missing value. Then n depends on the

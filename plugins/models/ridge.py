@@ -52,8 +52,7 @@ class PenalisedSquares(LeastSquares):
         return single
 
     def regularised(self, quadratic: Quadratic) -> Quadratic:
-        weight = self.square_weight
-        return quadratic.ridged(weight if quadratic.linear.ndim > 1 else float(weight[0]), self.penalised)
+        return quadratic.ridged(self.square_weight, self.penalised)
 
 
 @dataclass(frozen=True)

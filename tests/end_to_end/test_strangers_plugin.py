@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
 import sys
-import sysconfig
-import venv
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from plugin_home import PluginHome, make_home, quiet
 
 STRANGER = Path(__file__).parent / "stranger"
 SWEEP = ("mechanism=stranger", "dataset=wine", "epsilon=1", "splits.repeats=2")
 
 
-@dataclass(frozen=True)
-class Home:
-    """A virtual environment that sees everything this one has, and a folder to work in."""
-
-    python: Path
-    folder: Path
-
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DPBENCH_", "MLFLOW_"))}
-        command = [str(self.python), "-m", "dpbench", *arguments]
-        return subprocess.run(
-            command, cwd=self.folder, env={**kept, **environment}, capture_output=True, text=True, encoding="utf-8", timeout=240
-        )
-
-    def plugins(self) -> dict[str, dict[str, Any]]:
-        """What `plugins --json` says, by the plugin's name."""
-        result = self.run("plugins", "--json")
-        assert result.returncode == 0, result.stderr
-        return {entry["plugin"]: entry for entry in json.loads(result.stdout)}
-
-    def pip(self, *arguments: str) -> None:
-        quiet(sys.executable, "-m", "pip", "--python", str(self.python), *arguments)
-
-
-def quiet(*command: str) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
-
-
-def recorded(home: Home, param: str) -> list[str]:
+def recorded(home: PluginHome, param: str) -> list[str]:
     """The values of a parameter in the store, which is taken away."""
     store = home.folder / "mlflow.db"
     database = sqlite3.connect(store)
@@ -72,25 +38,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    folder = tmp_path_factory.mktemp("home")
-    venv.create(folder / "venv")
-    own = Path(sysconfig.get_path("purelib", vars={"base": str(folder / "venv")}))
-    shared = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    lines = [f"import site; site.addsitedir({path!r})" for path in sorted(shared)]
-    (own / "shared.pth").write_text("\n".join(lines) + "\n")
-    (folder / "work").mkdir()
-    return Home(folder / "venv" / "bin" / "python", folder / "work")
+def home(tmp_path_factory: pytest.TempPathFactory) -> PluginHome:
+    return make_home(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
-def stranger(home: Home, wheel: Path) -> Iterator[Home]:
+def stranger(home: PluginHome, wheel: Path) -> Iterator[PluginHome]:
     home.pip("install", "--no-deps", "--no-index", str(wheel))
     yield home
     home.pip("uninstall", "--yes", "dpbench-stranger")
 
 
-def test_it_is_listed_with_its_distribution_and_its_option(stranger: Home) -> None:
+def test_it_is_listed_with_its_distribution_and_its_option(stranger: PluginHome) -> None:
     entry = stranger.plugins()["shrunken"]
     assert (entry["kind"], entry["name"], entry["health"]) == ("mechanism", "stranger", "ok")
     assert (entry["distribution"], entry["version"]) == ("dpbench-stranger", "0.7.0")
@@ -100,7 +59,7 @@ def test_it_is_listed_with_its_distribution_and_its_option(stranger: Home) -> No
     assert (shrink["name"], shrink["allowed"], shrink["default"]) == ("shrink", "a float in the range [0, 1]", 0.5)
 
 
-def test_a_module_that_raises_on_import_is_named_and_leaves_the_rest_working(stranger: Home) -> None:
+def test_a_module_that_raises_on_import_is_named_and_leaves_the_rest_working(stranger: PluginHome) -> None:
     entries = stranger.plugins()
     assert entries["careless"]["health"] == "broken"
     assert entries["careless"]["distribution"] == "dpbench-stranger"
@@ -109,26 +68,26 @@ def test_a_module_that_raises_on_import_is_named_and_leaves_the_rest_working(str
     assert len(entries) > 8
 
 
-def test_strict_mode_raises_on_it(stranger: Home) -> None:
+def test_strict_mode_raises_on_it(stranger: PluginHome) -> None:
     result = stranger.run("plugins", DPBENCH_STRICT_PLUGINS="1")
     assert result.returncode != 0
     assert "RuntimeError: the stranger forgot a file" in result.stderr
 
 
-def test_it_sweeps_with_its_own_typed_option(stranger: Home) -> None:
+def test_it_sweeps_with_its_own_typed_option(stranger: PluginHome) -> None:
     result = stranger.run("-m", *SWEEP, "mechanism.shrink=0.1,0.9", "engine=local")
     assert result.returncode == 0, result.stdout + result.stderr
     assert recorded(stranger, "mechanism.shrink") == ["0.1", "0.9"]
 
 
-def test_its_module_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path) -> None:
+def test_its_module_alone_works_from_a_drop_in_folder(home: PluginHome, tmp_path: Path) -> None:
     shutil.copy(STRANGER / "stranger_plugin" / "shrunken.py", tmp_path / "mine.py")
     result = home.run("--plugins-dir", str(tmp_path), "-m", *SWEEP, "mechanism.shrink=0.2,0.8", "engine=local")
     assert result.returncode == 0, result.stdout + result.stderr
     assert recorded(home, "mechanism.shrink") == ["0.2", "0.8"]
 
 
-def test_its_row_stands_on_the_shipped_leaderboard_with_the_audits_verdict(stranger: Home) -> None:
+def test_its_row_stands_on_the_shipped_leaderboard_with_the_audits_verdict(stranger: PluginHome) -> None:
     result = stranger.run("leaderboard", "mechanism=stranger", "tables=concrete,airfoil", "epsilon=1")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Linear regression: 2 cells on 2 tables" in result.stdout
@@ -139,7 +98,7 @@ def test_its_row_stands_on_the_shipped_leaderboard_with_the_audits_verdict(stran
     assert recorded(stranger, "mechanism") == ["stranger"] * 2
 
 
-def test_its_paper_is_listed_run_and_judged(stranger: Home) -> None:
+def test_its_paper_is_listed_run_and_judged(stranger: PluginHome) -> None:
     entry = stranger.plugins()["stranger2024"]
     assert (entry["kind"], entry["name"], entry["health"]) == ("paper", "stranger2024", "ok")
     assert entry["summary"] == "A Stranger 2024: Shrinking"
@@ -154,7 +113,7 @@ def test_its_paper_is_listed_run_and_judged(stranger: Home) -> None:
     assert "holds (2 of 2)" in judged.stdout
 
 
-def test_its_paper_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path) -> None:
+def test_its_paper_alone_works_from_a_drop_in_folder(home: PluginHome, tmp_path: Path) -> None:
     shutil.copytree(STRANGER / "stranger_plugin" / "study", tmp_path / "study")
     result = home.run("--plugins-dir", str(tmp_path), "plan", "-m", "experiment=stranger2024/fig1", "mechanism=fm")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -169,7 +128,7 @@ def test_its_paper_alone_works_from_a_drop_in_folder(home: Home, tmp_path: Path)
         ("mechanism.shrnk=0.5", "There is no option of stranger named 'shrnk'. Did you mean shrink?"),
     ],
 )
-def test_a_wrong_value_of_its_option_is_refused_in_one_sentence(stranger: Home, override: str, sentence: str) -> None:
+def test_a_wrong_value_of_its_option_is_refused_in_one_sentence(stranger: PluginHome, override: str, sentence: str) -> None:
     before = set(stranger.folder.iterdir())
     result = stranger.run("-m", *SWEEP, override)
     assert result.returncode == 2, result.stdout + result.stderr
@@ -178,7 +137,7 @@ def test_a_wrong_value_of_its_option_is_refused_in_one_sentence(stranger: Home, 
     assert set(stranger.folder.iterdir()) == before
 
 
-def test_after_uninstalling_it_is_gone(stranger: Home) -> None:
+def test_after_uninstalling_it_is_gone(stranger: PluginHome) -> None:
     assert "shrunken" in stranger.plugins()
     stranger.pip("uninstall", "--yes", "dpbench-stranger")
     assert "shrunken" not in stranger.plugins()
