@@ -2,7 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import click
 from dpbench.base.errors import Refused, Unfinished, unknown
 from dpbench.base.terminal import say
 from dpbench.base.user_path import user_path
+from dpbench.cli._export_keys import KEYS as EXPORT_KEYS
+from dpbench.cli._export_keys import read_exports
+from dpbench.cli._plain_keys import read_keys
 
 GROUPS = ("mechanism", "model", "dataset", "inference")
 KEYS = ("epsilon", "delta", "budget", "accounting", "sensitivity")
@@ -25,21 +29,31 @@ def command(overrides: tuple[str, ...]) -> None:
     OVERRIDES choose what is fitted: mechanism=fm dataset=wine epsilon=1 out=model.json. Nothing is recorded, no error is
     computed, and every run draws other noise: asking twice costs twice. ε is what is accounted at δ, whatever a paper calls
     ε (budget=claimed hands it over as the paper counts). Intervals of the coefficients follow from the same answers and cost
-    nothing; inference.… chooses which. overwrite=true replaces a file that exists.
+    nothing; inference.… chooses which. overwrite=true replaces files that exist.
+
+    A model card is written next to the model (card=FILE says where). Further keys, which cost nothing: mlflow=NAME registers
+    the model in MLflow under this name, in the store that tracking.uri=… names; onnx=model.onnx (extra `onnx`);
+    registry=model.yaml, an entry for the registry of deployments that OpenDP maintains. `export` writes them later.
     """
+    from datetime import UTC, datetime
+
     from dpbench.privacy.secure_noise import require
     from dpbench.releases.budget_book import BudgetBook, Reservation
     from dpbench.releases.fit_release import release
     from dpbench.releases.released_intervals import ReleasedIntervals
     from dpbench.sweeps.hydra.composition import grid_points
 
-    path, overwrite, kept = _read(overrides)
+    typed_exports = [text for text in overrides if text.partition("=")[0] in EXPORT_KEYS]
+    path, overwrite, kept = _read([text for text in overrides if text not in typed_exports])
+    export_keys = {"card": str(path.with_name(f"{path.stem}_card.md"))} | read_keys("release", typed_exports, EXPORT_KEYS)
+    files = _named_files(kept)
+    exports = read_exports(export_keys, overwrite, [path, *files.values()])
     require()
     # a mechanism that counts in another currency would spend more than the ε that was typed
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
     config = grid_points([*kept, *matched])[0].config
     reservation = Reservation(BudgetBook(), str(config["mechanism"]["name"]), str(path.absolute()))
-    made = release(config, reserve=reservation)
+    made = replace(release(config, reserve=reservation), command=_public_command(kept, files, path))
     try:
         made.save(path, overwrite)
     except FileExistsError:
@@ -51,7 +65,28 @@ def command(overrides: tuple[str, ...]) -> None:
     if isinstance(made.inference, ReleasedIntervals):
         say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
         say(made.inference.sentence)
-    say("\n".join([f"Written: {path}", *_uses(path)]))
+    say(f"Written: {path}")
+    try:
+        for line in exports.write(made, path, datetime.now(UTC).date()):
+            say(line)
+    except (Refused, Unfinished) as error:
+        again = f"`python -m dpbench export {shlex.quote(str(path))} …` tries again, and spends nothing."
+        raise Unfinished(f"{error} The model itself is written: {again}") from None
+    say("\n".join(_uses(path)))
+
+
+def _named_files(kept: Sequence[str]) -> dict[str, Path]:
+    """Return the files that overrides name, by the override."""
+    from dpbench.sweeps.hydra.overrides import parse
+
+    values = {text: axis.values[0] for text, axis in zip(kept, parse(kept), strict=True)}
+    return {text: user_path(value) for text, value in values.items() if isinstance(value, str) and user_path(value).is_file()}
+
+
+def _public_command(kept: Sequence[str], files: Mapping[str, Path], path: Path) -> str:
+    """Return what was typed for the file that may be published: without the folders of this machine."""
+    public = [f"{text.partition('=')[0]}={files[text].name}" if text in files else text for text in kept]
+    return shlex.join(["python", "-m", "dpbench", "release", *public, f"out={path.name}"])
 
 
 def _uses(path: Path) -> list[str]:
@@ -83,7 +118,7 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
         elif axis.key.partition(".")[0] in GROUPS or axis.key in KEYS:
             kept.append(text)
         elif axis.key != "noise":
-            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *FILE_KEYS])
+            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *FILE_KEYS, *EXPORT_KEYS])
     for key in ("mechanism", "dataset", "epsilon"):
         if key not in [axis.key for axis in axes]:
             raise Refused(f"A release must say its {key}: nothing is taken for granted. Got no {key}=….")

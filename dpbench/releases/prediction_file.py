@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpbench.base.errors import Refused
+from dpbench.files.python_cells import column_chunk
 from dpbench.files.table_files import File
 from dpbench.releases.release_file import Release
 
@@ -23,9 +24,7 @@ def predict_file(released: Release, rows: File, path: Path, interval: float | No
     import pyarrow
     from pyarrow import csv, parquet
 
-    name = f"predicted_{released.target.name}"
-    names = [name] if interval is None else [name, f"{name}_low", f"{name}_high"]
-    schema = pyarrow.schema([(each, pyarrow.float64()) for each in names])
+    schema = pyarrow.schema([(name, pyarrow.float64()) for name in prediction_names(released, interval)])
     writer = parquet.ParquetWriter if path.suffix.lower() in (".parquet", ".pq") else csv.CSVWriter
     count = 0
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
@@ -43,6 +42,12 @@ def predict_file(released: Release, rows: File, path: Path, interval: float | No
     return count
 
 
+def prediction_names(released: Release, interval: float | None = None) -> list[str]:
+    """Return the names of the columns of predictions."""
+    name = f"predicted_{released.target.name}"
+    return [name] if interval is None else [name, f"{name}_low", f"{name}_high"]
+
+
 def _predictions(released: Release, rows: File, interval: float | None) -> Iterator[np.ndarray]:
     wanted = {name for column in released.columns for name in (column.name, column.attribute)}
     names = [name for name in rows.names if name in wanted]
@@ -50,6 +55,10 @@ def _predictions(released: Release, rows: File, interval: float | None) -> Itera
         released.predict({}, interval=interval)  # refuses, naming the columns
         raise Refused(f"{rows.label} has none of the columns of the release.")
     for chunks in rows.chunks(names):
-        # these rows are the user's own new ones, so an unknown level may be named
-        data: dict[str, Any] = {name: replace(chunk, names_levels=True) for name, chunk in chunks.items()}
-        yield released.predict(data, interval=interval)
+        yield predict_new_rows(released, chunks, interval)
+
+
+def predict_new_rows(released: Release, data: Mapping[str, Any], interval: float | None = None) -> np.ndarray:
+    """Predict rows that are the user's own new ones, so that an error may name an unknown level."""
+    cells = {str(name): replace(column_chunk(data[name], str(name)), names_levels=True) for name in data}
+    return released.predict(cells, interval=interval)

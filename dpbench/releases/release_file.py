@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from dpbench.base.errors import Refused
+from dpbench.base.whole_file import write_whole
 from dpbench.contracts.model import Problem
 from dpbench.data.column_format import NUMBER, ColumnFormat
 from dpbench.data.geometry import Scaling, TargetKind
@@ -54,6 +54,8 @@ class Release:
     statement: str
     """The guarantee in plain language."""
     made_by: str = ""
+    command: str = ""
+    """What was typed, with files by their names alone; empty for a release from Python."""
     formats: Mapping[str, ColumnFormat] = field(default_factory=dict)
     """How the cells of attributes are read, as they were for the fit."""
     inference: ReleasedIntervals | NoIntervals = field(default_factory=NoIntervals)
@@ -170,17 +172,7 @@ class Release:
         path = Path(path)
         content = {"format": FORMAT, **asdict(self), DERIVED: self.weights_in_own_units()}
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-                os.chmod(file.name, 0o644)
-                if not overwrite:
-                    path.touch(exist_ok=False)
-                os.replace(file.name, path)
-            finally:
-                Path(file.name).unlink(missing_ok=True)
+        write_whole(path, text.encode(), overwrite)
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:

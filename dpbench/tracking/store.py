@@ -89,7 +89,7 @@ def open_store(uri: str | None = None, experiment: str = "dpbench", *, create: b
     Without a URI it is the one that MLFLOW_TRACKING_URI names, else ``mlflow.db`` in the current folder. A store or an
     experiment that does not exist is created, or refused if ``create`` is false.
     """
-    uri = resolved(uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
+    uri = check_uri(uri)
     _silence_mlflow()
     if not create and scheme(uri) not in SERVERS:
         store = Store(uri, experiment, _known_experiment(uri, experiment))
@@ -101,6 +101,11 @@ def open_store(uri: str | None = None, experiment: str = "dpbench", *, create: b
             on_failure.pop_all()
     atexit.register(store.close)
     return store
+
+
+def check_uri(uri: str | None) -> str:
+    """Return the URI of the store that is meant; refuse one that cannot be a store's, without opening it."""
+    return resolved(uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
 
 
 def artifact_path(store_uri: str, artifact_uri: str, name: str) -> Path | None:
@@ -176,7 +181,8 @@ def _check_active(uri: str, name: str, experiment_id: str, stage: str) -> None:
 
 def _close(client: Any, uri: str) -> None:
     """Close the pooled connections of a database store, for which MLflow has no public function, and merge SQLite's log."""
-    engine = getattr(getattr(getattr(client, "_tracking_client", None), "store", None), "engine", None)
-    if engine is not None:
-        engine.dispose()
+    for part in ("_tracking_client", "_registry_client_lazy"):  # the second one exists once a model was registered
+        engine = getattr(getattr(getattr(client, part, None), "store", None), "engine", None)
+        if engine is not None:
+            engine.dispose()
     merge_write_ahead_log(uri)

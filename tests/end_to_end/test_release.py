@@ -148,7 +148,9 @@ def test_a_release_can_be_read_back_and_predicts_in_raw_units(home: Home) -> Non
     assert "ε = 1." in out
     assert "Written: model.json\n" in out
     assert "python -m dpbench predict model.json new.csv" in out
-    assert [path.name for path in home.folder.iterdir()] == ["model.json"], "no store, nothing recorded"
+    written = sorted(path.name for path in home.folder.iterdir())
+    assert written == ["model.json", "model_card.md"], "no store, nothing recorded"
+    assert "Model card: model_card.md\n" in out
     released = dpbench.load_release("model.json")
     assert list(released.weights)[:2] == ["intercept", "fixed_acidity"]
     assert len(released.weights) == 12
@@ -267,7 +269,7 @@ def test_the_file_has_weights_public_facts_and_the_ledger_and_no_number_without_
     content = json.loads((people.folder / "model.json").read_text())
     assert set(content) == {
         "format", "model", "mechanism", "dataset", "columns", "target", "kind", "scaling", "radius", "threshold", "intercept",
-        "weights", "privacy", "statement", "made_by", "formats", "inference", "weights_in_own_units",
+        "weights", "privacy", "statement", "made_by", "command", "formats", "inference", "weights_in_own_units",
     }  # fmt: skip
     privacy = content["privacy"]
     assert (privacy["epsilon"], privacy["delta"], privacy["neighbours"], privacy["rows"]) == (0.5, 0.0, "replace_one", 4000)
@@ -348,7 +350,27 @@ def test_a_file_that_exists_is_kept_unless_it_is_a_release_and_that_is_asked_for
     assert home.run("mechanism=fm", *SMALL, "out=model.json")[0] == 0
     assert home.run("mechanism=fm", *SMALL, "out=model.json", "overwrite=true")[0] == 0
     assert dpbench.load_release(path).weights
-    assert [path.name for path in home.folder.iterdir()] == ["model.json"]
+    assert sorted(path.name for path in home.folder.iterdir()) == ["model.json", "model_card.md"]
+
+
+def test_the_card_says_what_was_typed_without_the_folders_of_this_machine(home: Home) -> None:
+    (home.folder / "people.csv").write_text("age,wage\n" + "30,1000\n40,2000\n" * 300)
+    table = ("dataset=table", f"dataset.path={home.folder / 'people.csv'}", "dataset.target=wage")
+    code, _, err = home.run("mechanism=fm", *table, "dataset.bounds={age:[18,70],wage:[0,3000]}", "epsilon=1", "out=wages.json")
+    assert code == 0, err
+    card = (home.folder / "wages_card.md").read_text(encoding="utf-8")
+    assert "dataset.path=people.csv" in card
+    assert "'dataset.bounds={age:[18,70],wage:[0,3000]}' epsilon=1 out=wages.json" in card
+    for text in (card, (home.folder / "wages.json").read_text(encoding="utf-8")):
+        assert str(home.folder) not in text
+
+
+def test_an_export_that_fails_says_that_the_model_is_written(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpbench.releases.exports.model_card", lambda *_: (_ for _ in ()).throw(Refused("No card.")))
+    code, out, err = home.run("mechanism=fm", *SMALL, "out=model.json")
+    assert (code, "Written: model.json" in out) == (1, True)
+    assert "No card. The model itself is written: `python -m dpbench export model.json …` tries again, and spends nothing." in err
+    assert dpbench.load_release("model.json").weights
 
 
 @pytest.mark.parametrize(
