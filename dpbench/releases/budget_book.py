@@ -118,15 +118,18 @@ class BudgetBook:
 class Reservation:
     """One release's place in the book, for the steps of the release that know when to enter, take back and mark it."""
 
-    def __init__(self, book: BudgetBook, mechanism: str, file: str) -> None:
+    def __init__(self, book: BudgetBook, mechanism: str, file: str, payer: Dataset | None = None) -> None:
         self._book, self._mechanism, self._file_name = book, mechanism, file
+        self._payer = payer
+        """The table that pays, where the rows are fitted from elsewhere: from a DataFrame, say."""
         self._entry: str | None = None
 
     def __call__(self, dataset: Dataset, budget: Budget, neighbours: str) -> Callable[[], None]:
         """Enter the release before noise is drawn; return what takes it back. Synthetic rows belong to nobody."""
         if dataset.synthetic:
             return lambda: None
-        self._entry = entry = self._book.reserve(dataset, budget, neighbours, self._mechanism, self._file_name)
+        payer = self._payer or dataset
+        self._entry = entry = self._book.reserve(payer, budget, neighbours, self._mechanism, self._file_name)
         return lambda: self._book.mark(entry, "taken back")
 
     def written(self) -> None:

@@ -17,6 +17,7 @@ from dpbench.files.data_frames import remove_frames, store_frame
 from dpbench.privacy.ledger import Budget
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 from dpbench.registry.lookup import build
+from dpbench.releases.budget_book import BudgetBook, Reservation
 from dpbench.releases.declared_columns import DeclaredColumns, declared_columns
 from dpbench.releases.feature_frames import feature_frame, has_other_cells, refuse_texts
 from dpbench.releases.fit_release import release
@@ -70,6 +71,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         budget: Budget | None = None,
         noise: Literal["secure", "simulation"] = "secure",
         random_state: Any = None,
+        charge_to: str | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.model = model
@@ -78,6 +80,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         self.bounds = bounds
         self.target_bounds = target_bounds
         self.budget = budget
+        self.charge_to = charge_to
         self.noise = noise
         self.random_state = random_state
 
@@ -105,7 +108,11 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             path = store_frame(frame.assign(**{declared.target: values}))
             dataset = {"name": "table", "path": path, "bounds": bounds, "target": declared.target, **threshold}
             pay = partial(FITTED_ROWS.pay, hashes, self.budget)
-            self.release_ = release({**config, "dataset": dataset}, self.noise, check_costs=pay)
+            reservation = self._reservation(config["mechanism"]["name"])
+            reserve = {} if reservation is None else {"reserve": reservation}
+            self.release_ = release({**config, "dataset": dataset}, self.noise, check_costs=pay, **reserve)
+            if reservation is not None:
+                reservation.written()
         finally:
             remove_frames()
         self.statement_ = self.release_.statement
@@ -113,6 +120,13 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         self.intervals_ = self._interval_frame()
         equation = linear_equation(self.release_)
         self.coef_, self.intercept_, self.coef_names_ = equation.coefficients, equation.intercept, equation.names
+
+    def _reservation(self, mechanism: str) -> Reservation | None:
+        """Return the place in the budget book of a fit that a table pays for; simulated noise costs nothing."""
+        if self.charge_to is None or self.noise != "secure":
+            return None
+        payer = build("dataset", {"name": "table", "path": str(self.charge_to)})
+        return Reservation(BudgetBook(), mechanism, type(self).__name__, payer)
 
     def _config(self) -> dict[str, Any]:
         """Return the configuration of the release, without its table."""
@@ -202,7 +216,7 @@ class PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc]
 
     Noise is ``"secure"``, from the operating system; ``"simulation"`` takes it from ``random_state``, protects nothing, and is
     for experiments. A second fit on the same rows in one process is refused unless ``budget`` says what all fits may cost
-    together.
+    together. ``charge_to="people.csv"`` enters each fit in the budget book of the table in this file.
 
     After the fit: ``statement_`` (what is promised), ``ledger_`` (each private answer and its cost), ``release_`` (its ``save``
     writes the file that ``dpbench.load_release`` reads), ``coef_`` and ``intercept_`` in the columns' own units, by
@@ -246,8 +260,9 @@ class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mis
         budget: Budget | None = None,
         noise: Literal["secure", "simulation"] = "secure",
         random_state: Any = None,
+        charge_to: str | None = None,
     ) -> None:
-        super().__init__(mechanism, model, epsilon, delta, bounds, target_bounds, budget, noise, random_state)
+        super().__init__(mechanism, model, epsilon, delta, bounds, target_bounds, budget, noise, random_state, charge_to)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of ``classes_``, one column for each."""

@@ -96,6 +96,14 @@ def test_synthetic_rows_need_no_budget(book: BudgetBook) -> None:
     assert book.records() == []
 
 
+def test_another_table_may_pay_for_rows_that_come_from_elsewhere(book: BudgetBook) -> None:
+    reservation: Any = Reservation(book, "fm", "PrivateRegressor", People("file"))
+    reservation(People("frame"), PURE, "replace_one")
+    reservation.written()
+    (entry,) = entries_in(book.records())
+    assert (entry.table, entry.state) == (table_of(People("file")), "written")
+
+
 def test_a_table_is_its_rows_whatever_a_release_uses_of_them(tmp_path: Path) -> None:
     path, bounds = tmp_path / "people.csv", tmp_path / "people.yaml"
     path.write_text("age,wage\n1,2\n")

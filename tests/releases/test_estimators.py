@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 
 import dpbench
 from dpbench.base.errors import Refused
+from dpbench.registry.lookup import build
 from dpbench.releases import estimators
+from dpbench.releases.budget_book import BudgetBook, Ceiling, entries_in, table_of
 from dpbench.releases.fitted_rows import FittedRows
 
 pytest.importorskip("sklearn", minversion="1.6")
@@ -73,6 +76,23 @@ def test_a_fit_is_a_release_with_statement_ledger_and_intervals() -> None:
     assert fitted.release_.privacy["vouched_by"]["passed"] is True
     assert list(fitted.intervals_.index) == ["intercept", "age", "sex=f", "sex=m"]
     assert (fitted.intervals_["low"] < fitted.intervals_["high"]).all()
+
+
+def test_a_fit_is_charged_to_the_table_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And a fit that would exceed the ceiling of that table draws nothing."""
+    monkeypatch.setenv("DPBENCH_BUDGET_BOOK", str(tmp_path / "book.jsonl"))
+    X, y = people()
+    X.assign(wage=y).to_csv(tmp_path / "people.csv", index=False)
+    table = table_of(build("dataset", {"name": "table", "path": str(tmp_path / "people.csv")}))
+    BudgetBook().set_ceiling(Ceiling(3.0), table)
+    charged = regressor(charge_to=str(tmp_path / "people.csv"), budget=dpbench.Budget(epsilon=10))
+    charged.fit(X, y)
+    (entry,) = entries_in(BudgetBook().records())
+    assert (entry.table, entry.file, entry.state) == (table, "PrivateRegressor", "written")
+    with pytest.raises(Refused, match="above its ceiling of 3"):
+        charged.fit(X, y)
+    simulated(charge_to="nowhere.csv").fit(X, y)
+    assert len(entries_in(BudgetBook().records())) == 1
 
 
 def test_it_is_the_release_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
