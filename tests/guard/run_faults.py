@@ -175,11 +175,11 @@ def state_of(cell: Mapping[str, Any]) -> str:
         return guarantee
     if cell.get("dpbench.audit") == "failed":
         return "refuted"
-    if cell.get("dpbench.private") == "false":
+    if cell.get("dpbench.private") is False:
         return "not_private"
     if cell.get("dpbench.leaks"):
         return "leaks"
-    return "sound" if cell.get("dpbench.sound") == "true" else "unproven"
+    return "sound" if cell.get("dpbench.sound") is True else "unproven"
 
 
 def sweep(keys: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

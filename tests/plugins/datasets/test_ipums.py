@@ -150,7 +150,7 @@ def test_the_whole_design_sweeps(extracts: Any) -> None:
     options = {"dataset.extract": str(path), "dataset.attributes": 11, "splits.repeats": 2}
     frame = dpbench.sweep(options, dataset="census", mechanism=["fm", "no_privacy"], engine="serial", record=False).full
     assert list(frame["state"]) == ["run", "run"]
-    assert list(frame["dpbench.synthetic"]) == ["false", "false"]
+    assert list(frame["dpbench.synthetic"]) == [False, False]
 
 
 def _without(*names: str) -> Callable[[Any], Path]:
