@@ -34,6 +34,13 @@ class Truth:
     intercept: bool
     public_count: bool = True
     """Whether the number of rows is public."""
+    _references: dict[float, tuple[Array, Array]] = field(default_factory=dict, repr=False)
+
+    def reference(self, level: float) -> tuple[Array, Array]:
+        """Return the intervals of the non-private fit, which all cells of a block share: (runs, D) each."""
+        if level not in self._references:
+            self._references[level] = non_private(self.exact, self.standard_errors, self.n, level)
+        return self._references[level]
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def intervals_of(
     if isinstance(made, str):
         return CellIntervals((absent(made),))
     aim, how = _aim(settings, truth)
-    reference = non_private(truth.exact, truth.standard_errors, truth.n, settings.level)
+    reference = truth.reference(settings.level)
     columns = {"low": made.low, "high": made.high, "reference_low": reference[0], "reference_high": reference[1], "truth": aim}
     sentences = (*described(made, settings.covers, settings.level), TRUTHS[how])
     health = {} if made.floored is None else {INTERVAL_FLOORED.partition("/")[2]: made.floored}

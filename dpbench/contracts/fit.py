@@ -39,7 +39,7 @@ class Fit:
         if weights.ndim != 2:
             raise ValueError(f"A fit's weights must have the shape (runs, D). Got {weights.shape} instead.")
         status = np.asarray(self.status, dtype=np.str_)
-        if status.shape != (len(weights),) or not np.isin(status, STATUSES).all():
+        if status.shape != (len(weights),) or not {*status.tolist()} <= {*STATUSES}:
             raise ValueError(f"A fit's status must be one of {', '.join(STATUSES)} for each of its {len(weights)} runs.")
         not_finite = ~np.isfinite(weights).all(axis=1) & (status != FAILED_TEST)
         health = {name: read_only(np.array(events)) for name, events in {**self.health, "not_finite": not_finite}.items()}

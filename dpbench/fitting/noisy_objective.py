@@ -26,14 +26,14 @@ HALVINGS = 30
 def minimise(
     problem: Problem,
     objective: Polynomial,
-    coefficients: np.ndarray,
+    noisy: Quadratic,
     noise: Noise,
     ridge: float,
     repair: Repair,
     radius: float = RADIUS,
     columns: np.ndarray | None = None,
 ) -> Fit:
-    """Return the minimiser of each run's noisy objective.
+    """Return the minimiser of each run's noisy objective, which ``noisy`` is without the model's penalty.
 
     ``ridge``: multiples of the noise's standard deviation on M's coefficients, added to M's diagonal (Zhang et al. 2012,
     section 6.1). ``repair``: ``trim`` drops directions whose eigenvalue is not positive (section 6.2); ``floor`` raises
@@ -44,7 +44,7 @@ def minimise(
     ``stationary`` does what ``none`` does. ``columns``: ridge and repair act on u, w_j = q_j u_j (one q for all runs, or one per
     run), for which noise of unequal scales is even.
     """
-    noisy = problem.regularised(objective.quadratic(coefficients, problem.n))
+    noisy = problem.regularised(noisy)
     if columns is not None:
         noisy, noise = noisy.rescaled(columns), replace(noise, scale=noise.scale * objective.products(columns))
     definite = noisy.positive_definite  # before the ridge, which then only shifts this spectrum

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpbench.privacy.noise import Law
 from dpbench.privacy.queries.noisy_moments import NoisyMoments
+from dpbench.privacy.queries.quadratic import Quadratic
 
 Array = np.ndarray
 
@@ -39,17 +40,18 @@ class NoisyRegression:
     """(1 | runs, D)"""
     square_scale: Array | None = None
     """(1 | runs,)"""
+    objective: Quadratic | None = None
+    """An objective that may have the same matrix: then its spectrum need not be computed again."""
 
     @classmethod
-    def of(cls, moments: NoisyMoments) -> NoisyRegression:
+    def of(cls, moments: NoisyMoments, objective: Quadratic | None = None) -> NoisyRegression:
         """Return the regression of released moments, on columns whose noise is even."""
         noise = moments.vector_scale
         columns = noise.min(axis=1, keepdims=True) / noise
         both = columns[:, :, None] * columns[:, None, :]
         sums = moments.matrix * both, moments.vector * columns
-        return cls(
-            *sums, moments.square, moments.law, moments.matrix_scale * both, noise * columns, columns, moments.square_scale
-        )
+        scales = moments.matrix_scale * both, noise * columns
+        return cls(*sums, moments.square, moments.law, *scales, columns, moments.square_scale, objective)
 
     @property
     def size(self) -> int:
@@ -79,6 +81,8 @@ class NoisyRegression:
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
+        if self.objective is not None and np.array_equal(self.objective.matrix, self.matrix):
+            return self.objective.spectrum
         return np.linalg.eigh(self.matrix)
 
     @cached_property
@@ -181,9 +185,10 @@ class NoisyRegression:
             return np.asarray(np.einsum("rjk,rkl,rjl->rj", left, off, right, optimize=["einsum_path", (0, 1), (0, 1)]))
 
         along = b[:, None, :]
-        across = pairs(q**4, np.broadcast_to(along**4, q.shape)) + 4 * pairs(q**3 * along, along**3 * q)
-        across = across + 3 * pairs(q**2 * along**2, q**2 * along**2)
-        own = np.einsum("rjk,rk->rj", q**4, diagonal * b**4 + np.square(self.vector_variance))
+        fourth, both = q**4, q**2 * along**2  # no product of squares is a fourth power to the last bit, which costs most here
+        across = pairs(fourth, np.broadcast_to(along**4, q.shape)) + 4 * pairs(q**3 * along, along**3 * q)
+        across = across + 3 * pairs(both, both)
+        own = np.einsum("rjk,rk->rj", fourth, diagonal * b**4 + np.square(self.vector_variance))
         return np.asarray(self.law.excess_kurtosis * (across + own))
 
     def residual_variance(self, n: Array, corrected: bool = True) -> Array:

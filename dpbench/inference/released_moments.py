@@ -37,8 +37,11 @@ APPROXIMATION = (
 )
 
 
-def released_moments(problem: Problem, moments: NoisyMoments | None) -> Uncertainty | str:
-    """Return what noisy second moments tell about the coefficients of a problem, or why they tell nothing."""
+def released_moments(problem: Problem, moments: NoisyMoments | None, objective: Quadratic | None = None) -> Uncertainty | str:
+    """Return what noisy second moments tell about the coefficients of a problem, or why they tell nothing.
+
+    ``objective``: the noisy objective that the fit has decomposed already, so that intervals need not do it again.
+    """
     assert problem.loss is not None  # the capability "polynomial"
     runs, size = len(problem.n), problem.geometry.dimension
     nothing = Quadratic(np.zeros((runs, size, size)), np.zeros((runs, size)))
@@ -47,7 +50,7 @@ def released_moments(problem: Problem, moments: NoisyMoments | None) -> Uncertai
     per_target = problem.loss.per_target(problem.geometry)
     if moments is None or per_target is None:
         return NO_LAW
-    return ReleasedMoments(moments, -per_target / (2 * problem.loss.curvature), problem.loss.exact)
+    return ReleasedMoments(moments, -per_target / (2 * problem.loss.curvature), problem.loss.exact, objective)
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,12 @@ class ReleasedMoments(Uncertainty):
     """The model's weights are this many times the regression of t on x: 1, and 2 for the approximation of logistic regression."""
     exact: bool = True
     """Whether that regression is the model itself."""
+    objective: Quadratic | None = None
+    """The noisy objective of the fit, whose spectrum is also that of X'X if both are the same matrix."""
 
     @cached_property
     def regression(self) -> NoisyRegression:
-        return NoisyRegression.of(self.moments)
+        return NoisyRegression.of(self.moments, self.objective)
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         make: dict[str, Callable[[IntervalRequest], Intervals]] = {
@@ -81,20 +86,20 @@ class ReleasedMoments(Uncertainty):
     def _delta(self, request: IntervalRequest) -> Intervals:
         """Return the delta method's intervals: the estimate is linear in the noise, as long as the noise is small."""
         fit = self.regression
-        covariance = self._delta_covariance(request)
+        variance = fit.residual_variance(request.n)
+        covariance = self._delta_covariance(request, variance)
         errors = np.sqrt(np.einsum("rii->ri", covariance))
-        return self._scaled(request, errors, *self._delta_ends(request), covariance, fit.residual_variance(request.n))
+        return self._scaled(request, errors, *self._delta_ends(request, errors), covariance, variance)
 
-    def _delta_covariance(self, request: IntervalRequest) -> Array:
+    def _delta_covariance(self, request: IntervalRequest, variance: Array) -> Array:
         fit = self.regression
         covariance = fit.privacy_covariance + fit.floor_bias
         if request.covers == "population":
-            covariance = covariance + fit.residual_variance(request.n)[:, None, None] * fit.inverse
+            covariance = covariance + variance[:, None, None] * fit.inverse
         return np.asarray(covariance)
 
-    def _delta_ends(self, request: IntervalRequest) -> tuple[Array, Array]:
+    def _delta_ends(self, request: IntervalRequest, errors: Array) -> tuple[Array, Array]:
         fit = self.regression
-        errors = np.sqrt(np.einsum("rii->ri", self._delta_covariance(request)))
         kurtosis = fit.fourth_cumulant / np.maximum(errors, np.finfo(float).tiny) ** 4
         reach = errors * two_sided(request.level, request.n - fit.size, kurtosis)
         return fit.estimate - reach, fit.estimate + reach
@@ -119,7 +124,8 @@ class ReleasedMoments(Uncertainty):
         sampled = variance if request.covers == "population" else np.zeros_like(variance)
         low, high, covariance = bootstrapped(fit, sampled, request)
         if fit.floored.any():
-            wide, floored = self._delta_ends(request), fit.floored[:, None]
+            delta_errors = np.sqrt(np.einsum("rii->ri", self._delta_covariance(request, variance)))
+            wide, floored = self._delta_ends(request, delta_errors), fit.floored[:, None]
             low, high = np.where(floored, np.minimum(low, wide[0]), low), np.where(floored, np.maximum(high, wide[1]), high)
         errors = np.sqrt(np.einsum("rii->ri", covariance))
         return self._scaled(request, errors, low, high, covariance, variance)

@@ -74,13 +74,14 @@ class AdaptiveSufficientStatistics(Mechanism):
         query = SecondMoments(geometry, ("xx", "xy"))
         noise = query.gaussian(both, EQUAL_WEIGHT)
         sums = curator.release(query, noise)
-        noisy = problem.regularised(query.quadratic(loss, sums, problem.n))
+        objective = query.quadratic(loss, sums, problem.n)
+        noisy = problem.regularised(objective)
         size = geometry.dimension
         largest = squared * math.sqrt(4.5) / both * math.sqrt(size * math.log(2 * size**2 / self.rho))
         ridged = noisy.ridged(loss.curvature * np.maximum(0, largest - least))
         status = np.where(ridged.positive_definite, OK, DIVERGED)
         fit = Fit(problem.minimise(ridged), status, {"not_positive_definite": ~noisy.positive_definite})
-        return fit.knowing(released_moments(problem, query.moments(sums, noise, problem.n)))
+        return fit.knowing(released_moments(problem, query.moments(sums, noise, problem.n), objective))
 
     def _shares(self, budget: Budget) -> tuple[float, float]:
         """Return μ of X'X and X'y together, and μ of the least eigenvalue."""

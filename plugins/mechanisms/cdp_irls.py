@@ -106,7 +106,7 @@ class ConcentratedIRLS(Mechanism):
                 # the operator norm of a symmetric noise matrix is about 2 std_off √D
                 floor = 2 * off_diagonal * math.sqrt(curator.geometry.dimension)
                 if problem.steady_weights:
-                    uncertainty = released_moments(problem, moments.objective.moments(answer, noise, curator.n))
+                    uncertainty = released_moments(problem, moments.objective.moments(answer, noise, curator.n), noisy)
             noisy = problem.regularised(noisy)
             indefinite |= ~noisy.positive_definite
             repaired |= noisy.spectrum[0][..., 0] < floor

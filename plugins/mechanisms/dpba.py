@@ -75,8 +75,9 @@ class BudgetAllocation(Mechanism):
         objective = problem.polynomial().with_square()
         noise = self._apart(objective, budget) if self.sensitivity == "fang" else self._together(objective, budget)
         coefficients = curator.release(objective, noise)
-        fit = minimise(problem, objective, coefficients, noise, self.ridge, self.repair)
-        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
+        noisy = objective.quadratic(coefficients, problem.n)
+        fit = minimise(problem, objective, noisy, noise, self.ridge, self.repair)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n), noisy))
 
     @property
     def _optimal(self) -> bool:

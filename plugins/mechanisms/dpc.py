@@ -97,8 +97,9 @@ class SensitiveCoefficients(Mechanism):
         # sensitive columns multiplied by γ, all noise has the smaller std.
         even = np.where(ordinary > 0, 1.0, self.gamma) if self.repair == "floor" else None
         ridge = self._ridge() * (self.gamma if even is None else 1.0)
-        fit = minimise(problem, objective, coefficients, noise, ridge, self.repair, columns=even)
-        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
+        noisy = objective.quadratic(coefficients, problem.n)
+        fit = minimise(problem, objective, noisy, noise, ridge, self.repair, columns=even)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n), noisy))
 
     def _beta(self, objective: Polynomial, sensitive: tuple[str, ...], ordinary: np.ndarray) -> float:
         # "fang" is "paper" without the loss's constant term, which gets no noise

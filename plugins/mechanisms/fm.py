@@ -94,8 +94,9 @@ class FunctionalMechanism(Mechanism):
         noise = self._noise(objective, budget.epsilon)
         coefficients = curator.release(objective, noise)
         ridge = published_ridge(self.convention, self.repair) if self.ridge == "auto" else self.ridge
-        fit = minimise(problem, objective, coefficients, noise, ridge, self.repair, self.radius)
-        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
+        noisy = objective.quadratic(coefficients, problem.n)
+        fit = minimise(problem, objective, noisy, noise, ridge, self.repair, self.radius)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n), noisy))
 
     def _noise(self, objective: Polynomial, epsilon: float) -> Noise:
         if self.noise == "knorm":

@@ -77,14 +77,16 @@ class RelevanceAllocation(Mechanism):
         proof = "the functional mechanism on the features q_j x_j: the supremum of their change (dpbench, docs/sensitivities.md)"
         noise = Noise(Laplace(), scales, epsilon, proof)
         coefficients = curator.release(objective, noise)
-        fit = minimise(problem, objective, coefficients, noise, self.ridge, self.repair, columns=columns)
-        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n)))
+        noisy = objective.quadratic(coefficients, problem.n)
+        fit = minimise(problem, objective, noisy, noise, self.ridge, self.repair, columns=columns)
+        return fit.knowing(released_moments(problem, objective.moments(coefficients, noise, problem.n), noisy))
 
     def _relevance(self, curator: Curator, problem: Problem, budget: Budget) -> np.ndarray:
         """Return the noisy relevance of each coefficient, clipped at 0: (runs, D)."""
         objective = replace(problem.polynomial(), name="relevance objective")
         noise = laplace(objective.l1_bound("tight"), FIRST_FIT_SHARE * budget.epsilon, objective.proof("tight"))
-        fit = minimise(problem, objective, curator.release(objective, noise), noise, self.ridge, self.repair)
+        noisy = objective.quadratic(curator.release(objective, noise), problem.n)
+        fit = minimise(problem, objective, noisy, noise, self.ridge, self.repair)
         bound = 2.0 * curator.geometry.replaced_rows
         noise = laplace(
             bound, (1 - FIRST_FIT_SHARE) * budget.epsilon, "a row adds nonnegative shares that sum to one, or to zero"

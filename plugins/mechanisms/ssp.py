@@ -18,6 +18,7 @@ from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Noise
+from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.second_moments import WEIGHT, SecondMoments
 
 
@@ -64,9 +65,11 @@ class SufficientStatistics(Mechanism):
         query = SecondMoments(curator.geometry)
         noise = self._noise(query, budget)
         answer = curator.release(query, noise)
-        fit = minimise_floored(problem, query, answer, query.floor(noise))
+        assert problem.loss is not None  # the capability "polynomial"
+        noisy = query.quadratic(problem.loss, answer, problem.n)
+        fit = minimise_floored(problem, noisy, query.floor(noise))
         # y'y is in the answer, from which the variance of the residuals follows
-        return fit.knowing(released_moments(problem, query.moments(answer, noise, problem.n)))
+        return fit.knowing(released_moments(problem, query.moments(answer, noise, problem.n), noisy))
 
     def _noise(self, query: SecondMoments, budget: Budget) -> Noise:
         if self.noise == "laplace":
@@ -74,10 +77,10 @@ class SufficientStatistics(Mechanism):
         return query.gaussian(gdp_of_epsilon(budget.epsilon, budget.delta), self.weight)
 
 
-def minimise_floored(problem: Problem, query: SecondMoments, answer: np.ndarray, floor: float) -> Fit:
+def minimise_floored(problem: Problem, noisy: Quadratic, floor: float) -> Fit:
     """Return the fit that released moments imply, with the eigenvalues of X'X plus the penalty raised to a floor."""
     assert problem.loss is not None  # the capability "polynomial"
-    noisy = problem.regularised(query.quadratic(problem.loss, answer, problem.n))
+    noisy = problem.regularised(noisy)
     floor *= problem.loss.curvature
     repaired = noisy.spectrum[0][..., 0] < floor
     weights = problem.minimise(noisy.floored(floor))

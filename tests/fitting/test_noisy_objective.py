@@ -20,6 +20,12 @@ def problem(make, curate, geometry, rows):
     return prepared
 
 
+def minimised(problem, answers, noise, *options, **more):
+    """Return the fit to released coefficients: one row of monomials per run."""
+    objective = problem.polynomial()
+    return minimise(problem, objective, objective.quadratic(answers, problem.n), noise, *options, **more)
+
+
 NOISE = laplace(1.0, 0.5, "p")  # scale 2 on every coefficient: variance 8
 DEFINITE = [3.0, 1.0, 2.0, -1.0, 4.0]
 """Monomials: M = [[3, ½], [½, 2]], c = (-1, 4)."""
@@ -29,7 +35,7 @@ OPEN = [("lasso", {}, False), ("elastic_net", {"alpha": 0.5}, False)]
 
 
 def test_the_ridge_is_in_multiples_of_the_noise_on_the_quadratic_part(problem) -> None:
-    fit = minimise(problem, problem.polynomial(), np.array([DEFINITE, DEFINITE]), NOISE, 1.5, "none")
+    fit = minimised(problem, np.array([DEFINITE, DEFINITE]), NOISE, 1.5, "none")
     matrix = np.array([[3.0, 0.5], [0.5, 2.0]]) + 1.5 * np.sqrt(8) * np.eye(2)
     np.testing.assert_allclose(fit.weights[0], np.linalg.solve(-2 * matrix, [-1.0, 4.0]), rtol=1e-12)
     assert fit.status.tolist() == ["ok", "ok"]
@@ -39,7 +45,7 @@ def test_the_ridge_is_in_multiples_of_the_noise_on_the_quadratic_part(problem) -
 def test_each_run_is_repaired_on_its_own(repair, status, problem) -> None:
     """Trimming drops the negative direction; the floor is 2 std √D, std² = 8 / 4 for half a monomial's coefficient."""
     answers = np.array([[9.0, 0.0, 8.0, -1.0, 4.0], INDEFINITE])
-    fit = minimise(problem, problem.polynomial(), answers, NOISE, 0.0, repair)
+    fit = minimised(problem, answers, NOISE, 0.0, repair)
     np.testing.assert_allclose(fit.weights[0], [1 / 18, -4 / 16], rtol=1e-12)
     assert fit.status.tolist() == ["ok", status]
     assert fit.health["not_positive_definite"].tolist() == [False, True]
@@ -53,7 +59,7 @@ def test_each_run_is_repaired_on_its_own(repair, status, problem) -> None:
 
 def test_without_a_minimum_the_closed_form_is_where_the_gradient_is_zero(problem) -> None:
     """Dandekar et al. 2018, equation 3: the stationary point of an indefinite objective is its saddle."""
-    fit = minimise(problem, problem.polynomial(), np.array([DEFINITE, INDEFINITE]), NOISE, 0.0, "stationary")
+    fit = minimised(problem, np.array([DEFINITE, INDEFINITE]), NOISE, 0.0, "stationary")
     np.testing.assert_allclose(fit.weights[1], [1 / 6, 1.0], rtol=1e-12)
     np.testing.assert_allclose(fit.weights[0], np.linalg.solve([[6.0, 1.0], [1.0, 4.0]], [1.0, -4.0]), rtol=1e-12)
     assert fit.status.tolist() == ["ok", "diverged"]
@@ -62,13 +68,13 @@ def test_without_a_minimum_the_closed_form_is_where_the_gradient_is_zero(problem
 
 def test_the_closed_form_has_no_bound_on_the_weights(problem) -> None:
     near_singular = [1e-9, 0.0, -1.0, -1.0, 4.0]
-    fit = minimise(problem, problem.polynomial(), np.array([near_singular, INDEFINITE]), NOISE, 0.0, "stationary", radius=1.0)
+    fit = minimised(problem, np.array([near_singular, INDEFINITE]), NOISE, 0.0, "stationary", radius=1.0)
     np.testing.assert_allclose(fit.weights[0], [5e8, 2.0], rtol=1e-9)
 
 
 def test_on_a_singular_objective_the_closed_form_is_the_stationary_point_of_smallest_norm(problem) -> None:
     singular = [4.0, 0.0, 0.0, -8.0, 0.0]
-    fit = minimise(problem, problem.polynomial(), np.array([singular, singular]), NOISE, 0.0, "stationary")
+    fit = minimised(problem, np.array([singular, singular]), NOISE, 0.0, "stationary")
     np.testing.assert_allclose(fit.weights, [[1.0, 0.0]] * 2, atol=1e-12)
     assert fit.health["not_positive_definite"].all()
 
@@ -76,8 +82,8 @@ def test_on_a_singular_objective_the_closed_form_is_the_stationary_point_of_smal
 def test_the_closed_form_is_the_same_in_rescaled_columns(problem) -> None:
     columns = np.array([2.0, 0.5])
     answers = np.array([DEFINITE, INDEFINITE])
-    plain = minimise(problem, problem.polynomial(), answers, NOISE, 0.0, "stationary")
-    rescaled = minimise(problem, problem.polynomial(), answers, NOISE, 0.0, "stationary", columns=columns)
+    plain = minimised(problem, answers, NOISE, 0.0, "stationary")
+    rescaled = minimised(problem, answers, NOISE, 0.0, "stationary", columns=columns)
     np.testing.assert_allclose(rescaled.weights, plain.weights, rtol=1e-10)
 
 
@@ -87,10 +93,7 @@ def test_an_absolute_penalty_has_no_closed_form(model, options, closed, make, cu
     generator = np.random.default_rng(0)
     curator = curate(rows(geometry(2), generator.uniform(-1, 1, (30, 2)), generator.uniform(-1, 1, 30)))
     problem = make("model", model, intercept=False, penalty=0.01, **options).prepare(curator)
-    fits = {
-        repair: minimise(problem, problem.polynomial(), np.array([INDEFINITE]), NOISE, 0.0, repair)
-        for repair in ("stationary", "none")
-    }
+    fits = {repair: minimised(problem, np.array([INDEFINITE]), NOISE, 0.0, repair) for repair in ("stationary", "none")}
     assert fits["stationary"].status.tolist() == ["diverged"]
     if closed:
         saddle = np.linalg.solve(-2 * (np.diag([3.0, -2.0]) + 0.3 * np.eye(2)), [-1.0, 4.0])
@@ -105,7 +108,7 @@ def test_columns_scale_the_ridge_and_the_repair_and_leave_the_objective(problem)
     query = problem.polynomial()
     noise = laplace(1.0, 0.5, "p")
     uneven = type(noise)(noise.law, noise.scale / query.products(columns)[None], noise.bound, "p")
-    fit = minimise(problem, query, np.array([DEFINITE, DEFINITE]), uneven, 1.0, "trim", columns=columns)
+    fit = minimised(problem, np.array([DEFINITE, DEFINITE]), uneven, 1.0, "trim", columns=columns)
     matrix = np.array([[3.0, 0.5], [0.5, 2.0]]) + np.sqrt(8) * np.diag(1 / columns**2)
     np.testing.assert_allclose(fit.weights[0], np.linalg.solve(-2 * matrix, [-1.0, 4.0]), rtol=1e-10)
 

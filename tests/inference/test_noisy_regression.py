@@ -9,6 +9,7 @@ import pytest
 
 from dpbench.inference.noisy_regression import NoisyRegression
 from dpbench.privacy.queries.noisy_moments import NoisyMoments
+from dpbench.privacy.queries.quadratic import Quadratic
 
 from .moments_factory import LAWS, exact_sums, noisy
 
@@ -137,3 +138,13 @@ def test_the_error_of_the_residual_variance_is_that_of_many_releases_of_one_tabl
     assert NoisyRegression.of(moments).residual_variance_error(n) is None, "the scale of t't's noise is not known"
     bounded = NoisyRegression.of(replace(moments, square=None)).residual_variance_error(n)
     np.testing.assert_array_equal(bounded, np.zeros(RUNS))
+
+
+def test_the_spectrum_of_the_fit_serves_where_it_has_the_same_matrix() -> None:
+    moments = noisy(exact_sums(3, 500, np.random.default_rng(0)), 5.0)
+    same, other = Quadratic(moments.matrix.copy(), moments.vector), Quadratic(2 * moments.matrix, moments.vector)
+    plain = NoisyRegression.of(moments)
+    for objective in (same, other):
+        fit = NoisyRegression.of(moments, objective)
+        np.testing.assert_array_equal(fit.inverse, plain.inverse)
+        assert (fit.eigen[1] is objective.spectrum[1]) == (objective is same)
