@@ -1,6 +1,6 @@
 """Measure what the framework costs, mostly as ratios to the bare work.
 
-    python scripts/benchmark.py                      print every figure
+    python scripts/benchmark.py                      print every figure but those of the part grids
     python scripts/benchmark.py --check              also fail if one exceeds its limit
     python scripts/benchmark.py --only dense audits  measure these parts alone
     python scripts/benchmark.py --json FILE          also write the figures to a file
@@ -17,6 +17,7 @@ slow       The slowest kinds of cell (slow_cells_benchmarks.py): exact logistic 
 streaming  A table larger than memory, compared with a bare scan (streaming_benchmarks.py): 50 million rows, 5.6 GB of disk.
 growth     How time grows with rows and columns (growth_benchmarks.py).
 startup    Whole commands (startup_benchmarks.py).
+grids      The 19 figures of the papers in full size (grid_benchmarks.py): half an hour, so only if --only names it.
 
 Except for whole commands, start-up (imports, the migrations of a new store, drawing the table) is excluded on both sides.
 Seconds are those of the processor unless a line says otherwise.
@@ -38,6 +39,7 @@ from typing import Any
 
 import numpy as np
 from dense_benchmarks import measure_dense
+from grid_benchmarks import measure_grids
 from growth_benchmarks import measure_growth
 from slow_cells_benchmarks import measure_slow_cells
 from startup_benchmarks import measure_startup
@@ -64,8 +66,10 @@ def main() -> int:
         "streaming": measure_streaming,
         "growth": measure_growth,
         "startup": measure_startup,
+        "grids": measure_grids,
     }
-    parser.add_argument("--only", nargs="+", choices=parts, default=list(parts), metavar="PART", help="the parts to measure")
+    by_default = [part for part in parts if part != "grids"]
+    parser.add_argument("--only", nargs="+", choices=parts, default=by_default, metavar="PART", help="the parts to measure")
     arguments = parser.parse_args()
     measurements = []
     for part in arguments.only:
