@@ -123,7 +123,7 @@ class Binning:
         """Count how often (or add up with which weights) each bin occurs, in the order of the bins."""
         if self.few_for(len(index)):
             counts = np.bincount(index[:, 0])  # a pass over all bins is faster than sorting the index
-            (bins,) = np.nonzero(counts)
+            (bins,) = np.nonzero(counts != 0)  # NumPy finds what is true several times faster than what is not 0
             totals = counts if weights is None else np.bincount(index[:, 0], weights)
             return BinCounts(bins[:, None], totals[bins].astype(float))
         if len(self.index_axes) == 1 and weights is None:

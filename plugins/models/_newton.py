@@ -161,7 +161,7 @@ class GridExpansion:
             return np.asarray(np.log1p(self._odds_against(part)))
         return np.asarray(np.logaddexp(0, -self._head[part, None] - self._tail))
 
-    @property
+    @cached_property
     def _moderate(self) -> bool:
         return bool(max(np.abs(self._head).max(), np.abs(self._tail).max()) <= MAX_PART_LOG_ODDS)
 

@@ -16,6 +16,8 @@ MAX_POISSON_CHANCE = 1e-8
 most that chance (Le Cam 1960), and a binomial sampler that forms 1 - p in floating point is no better."""
 MAX_EXPECTED_SURVIVORS = 5_000_000
 """The empty bins that may be expected to reach a threshold: what memory allows."""
+INTERVAL_BITS = 14
+"""Bins are divided into up to this power of 2 of intervals, whose table stays in the processor's cache."""
 
 
 def log_survival(threshold: int, scale: float) -> float:
@@ -73,7 +75,7 @@ def draw_empty_bins(filled: np.ndarray, binning: Binning, number: int, generator
             return np.flatnonzero(empty)[rank][:, None]  # faster than a search for each rank, in bins of any order
         # the empty bin of rank r comes after every filled one that has at most r empty bins before it
         empty_before = filled[:, 0] - np.arange(len(filled))
-        return np.asarray(rank + np.searchsorted(empty_before, rank, side="right"))[:, None]
+        return np.asarray(rank + positions_after(empty_before, rank, binning.size))[:, None]
     sizes = [math.prod(axis.size for axis in axes) for axes in binning.index_axes]
     bins = filled
     while len(bins) < len(filled) + number:  # of more than 2^62 bins a draw hardly ever repeats one
@@ -83,6 +85,22 @@ def draw_empty_bins(filled: np.ndarray, binning: Binning, number: int, generator
         _, first = np.unique(together, axis=0, return_index=True)
         bins = together[np.sort(first)]
     return bins[len(filled) :]
+
+
+def positions_after(ordered: np.ndarray, numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return how many of the ordered numbers are at most each of ``numbers``, all of them whole, from 0 to below ``size``.
+
+    It is ``np.searchsorted(ordered, numbers, side="right")``, several times faster where the ordered numbers are in clusters: a
+    number shares its answer with all others of its interval if none of the ordered ones lies there.
+    """
+    shift = max(size.bit_length() - INTERVAL_BITS, 0)
+    starts = np.searchsorted(ordered, np.arange((size >> shift) + 2) << shift)
+    interval = numbers >> shift
+    positions = starts[interval]
+    (searched,) = np.nonzero(positions != starts[interval + 1])
+    searched = searched[np.argsort(numbers[searched])]  # a search in order stays in the processor's cache
+    positions[searched] = np.searchsorted(ordered, numbers[searched], side="right")
+    return np.asarray(positions)
 
 
 def _draw_survivors(empty: int, threshold: int, scale: float, generator: np.random.Generator) -> int:

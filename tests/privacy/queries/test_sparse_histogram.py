@@ -20,6 +20,7 @@ from dpbench.privacy.queries.sparse_histogram import (
     draw_empty_bins,
     draw_summary,
     expected_survivors,
+    positions_after,
     priority_sample,
     smallest_threshold,
 )
@@ -246,3 +247,16 @@ def test_expected_survivors_are_finite_up_to_10_to_the_299() -> None:
     assert expected_survivors(10**298, 1, 1e9) == pytest.approx(5e297)
     assert expected_survivors(10**305, 1, 1e9) == np.inf
     assert expected_survivors(0, 1, 1.0) == 0
+
+
+@pytest.mark.parametrize("size", [1, 7, 2**14 - 1, 2**14, 100_000, 2**40 + 3, 2**62])
+@pytest.mark.parametrize("spread", [1.0, 0.01])
+def test_positions_are_those_of_a_search(size, spread) -> None:
+    """Ordered numbers that are equal, in clusters, at both ends, or missing; numbers in no order."""
+    generator = np.random.default_rng(size)
+    largest = max(int(spread * size), 1)
+    for number in (0, 1, 3, 500):
+        ordered = np.sort(np.concatenate([generator.integers(largest, size=number), [0, size - 1][: min(number, 2)]]).astype(int))
+        numbers = np.concatenate([generator.integers(size, size=300), ordered[::-1], [0, size - 1]])
+        expected = np.searchsorted(ordered, numbers, side="right")
+        np.testing.assert_array_equal(positions_after(ordered, numbers, size), expected)
