@@ -243,6 +243,11 @@ class BinCounts:
         read_only(self.index)
         read_only(self.counts)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return self.index.nbytes + self.counts.nbytes
+
     def minus(self, other: BinCounts, binning: Binning) -> BinCounts:
         """Subtract another sparse histogram's numbers, bin by bin."""
         return binning.count(np.concatenate([self.index, other.index]), np.concatenate([self.counts, -other.counts]))

@@ -8,11 +8,14 @@ import numpy as np
 
 from dpbench.base.phases import phase
 from dpbench.base.read_only import read_only
-from dpbench.data.bins import Partition
+from dpbench.data.bins import BinCounts, Binning, Partition
 from dpbench.data.moments import EXACT_ROWS, Moments, from_multiples, gram, whole_multiples
 from dpbench.data.samples import Sample, Summand, TableOfRuns, sum_contributions
 from dpbench.data.scaling import CHUNK, Rows
 from dpbench.data.splits import BLOCK_ROWS
+
+MAX_BYTES_OF_COUNTS = 2**27
+"""Memory for the counts of a histogram's bins, which the next ε needs again. Those of further runs are counted each time."""
 
 
 @dataclass(eq=False)
@@ -150,6 +153,7 @@ class BlockSample(Sample):
         self._training = training
         self.geometry = block.geometry
         self.runs = len(block.runs)
+        self._counted: tuple[Binning, dict[int, BinCounts]] | None = None
 
     @property
     def n(self) -> np.ndarray:
@@ -194,6 +198,19 @@ class BlockSample(Sample):
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         repeat, index = self._row_index(run)
         return np.asarray(self._block.bins(partition, repeat)[index])
+
+    def bin_counts(self, binning: Binning, run: int) -> BinCounts:
+        if type(binning) is not Binning:  # a subclass may be equal to what it is not
+            return super().bin_counts(binning, run)
+        if self._counted is None or self._counted[0] != binning:
+            self._counted = binning, {}  # those of the last binning alone: a mechanism has the same bins at every ε
+        _, known = self._counted
+        if run in known:
+            return known[run]
+        counts = super().bin_counts(binning, run)
+        if sum(each.nbytes for each in known.values()) + counts.nbytes <= MAX_BYTES_OF_COUNTS:
+            known[run] = counts
+        return counts
 
     def _row_index(self, run: int) -> tuple[int, np.ndarray]:
         """Return a run's repeat and the positions of its rows in the repeat's table."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.read_only import read_only
-from dpbench.data.bins import Partition
+from dpbench.data.bins import BinCounts, Binning, Partition
 from dpbench.data.geometry import Geometry
 from dpbench.data.moments import EXACT_ROWS, Moments, exact_gram, from_multiples, gram
 from dpbench.data.scaling import Rows
@@ -100,6 +100,10 @@ class Sample(ABC):
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         """Return the bin of each of a run's rows: (rows, integers per index)."""
         return partition.locate(self.rows(run))
+
+    def bin_counts(self, binning: Binning, run: int) -> BinCounts:
+        """Count one run's rows in the bins that they fill."""
+        return binning.count(self.bins(binning, run))
 
     def __deepcopy__(self, memo: object) -> "Sample":
         return self  # rows never change, and tables may be large
@@ -195,6 +199,9 @@ class _OneRun(_View):
 
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         return self._sample.bins(partition, self._runs.start)
+
+    def bin_counts(self, binning: Binning, run: int) -> BinCounts:
+        return self._sample.bin_counts(binning, self._runs.start)
 
 
 class _Narrow(_View):

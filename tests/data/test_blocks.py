@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.data import blocks
+from dpbench.data.bins import Binning
 from dpbench.data.blocks import Block
 from dpbench.data.moments import from_multiples, gram
 from dpbench.data.samples import WholeSample
-from dpbench.data.scaling import Rows
+from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import Splits
 from dpbench.privacy.queries.query import exact_answer
 
@@ -107,3 +109,21 @@ def test_repeats_and_runs_do_not_depend_on_their_block(scaled, block_of) -> None
     for repeat in (2, 0, 1):
         alone = Block(lambda r: scaled, lambda r: splits.assign(scaled.n, 4_000, 0, "t", r), [repeat], splits.parts, splits.tests)
         np.testing.assert_array_equal(alone.train.moments.gram, together[repeat])
+
+
+@pytest.mark.parametrize("limit", [0, 2**27])
+def test_the_counts_of_bins_are_those_of_each_run_whatever_is_remembered(limit, table, block_of, monkeypatch) -> None:
+    monkeypatch.setattr(blocks, "MAX_BYTES_OF_COUNTS", limit)
+    x = np.random.default_rng(0).uniform(-1, 1, (5_003, 3))
+    boxed = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")
+    block = block_of(boxed, SCHEMES[0], 2_000)
+    fine, coarse = (Binning(boxed.geometry, bins) for bins in (5, 3))
+    for sample in (block.train, block.test):
+        for binning in (fine, fine, coarse, fine):
+            for run in range(sample.runs):
+                direct = binning.count(binning.locate(sample.rows(run)))
+                for counts in (sample.bin_counts(binning, run), sample.for_run(run).bin_counts(binning, 0)):
+                    np.testing.assert_array_equal(counts.index, direct.index)
+                    np.testing.assert_array_equal(counts.counts, direct.counts)
+    again = block.train.bin_counts(fine, 0)
+    assert (block.train.bin_counts(fine, 0) is again) == (limit > 0)

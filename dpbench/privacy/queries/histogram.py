@@ -49,7 +49,7 @@ def plain_histogram(query: Histogram) -> Histogram:
 
 def count_rows(query: Histogram, sample: Sample, run: int) -> BinCounts:
     """Count one run's rows in the bins that they fill."""
-    return query.binning.count(sample.bins(query.binning, run))
+    return sample.bin_counts(query.binning, run)
 
 
 class Scan:
