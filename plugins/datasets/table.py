@@ -65,7 +65,7 @@ class UserTable(Dataset):
     """
 
     name: ClassVar[str] = "table"
-    expected_failures: ClassVar[dict[str, str]] = {"bad options": "nulls takes any code of a missing value, nan included"}
+    expected_failures: ClassVar[Mapping[str, str]] = {"bad options": "nulls takes any code of a missing value, nan included"}
     licence: ClassVar[str] = "yours"
 
     path: str = option("", help="a CSV or Parquet file; a DataFrame from Python")
@@ -86,8 +86,7 @@ class UserTable(Dataset):
 
     def __post_init__(self) -> None:
         for name in ("bounds", "levels"):  # the command line turns column names such as 1 into numbers
-            declared = getattr(self, name)
-            if isinstance(declared, Mapping):
+            if isinstance(declared := getattr(self, name), Mapping):
                 object.__setattr__(self, name, {str(key): value for key, value in declared.items()})
         if self.nulls is not None:
             object.__setattr__(self, "nulls", parse_codes(self.nulls, "nulls", "dataset=table"))
