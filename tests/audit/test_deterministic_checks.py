@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dpbench.audit.deterministic_checks import check_fits, check_noise, check_sums
+from dpbench.audit.deterministic_checks import check_fits, check_noise, check_sums, fit_batch
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.base.random_streams import stream
 from dpbench.contracts.fit import Fit
@@ -209,3 +209,30 @@ def test_built_in_mechanisms_pass_every_check(name, make, subject) -> None:
         check_fits(audited)
         check_noise(audited)
         check_sums(audited, audited.tape_fit().tape)
+
+
+class SameSeed(Plain):
+    """Sets the seed that a process shares, to the same number in every fit."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        np.random.seed(3)
+        return super().fitted(query, answer, curator)
+
+
+def test_a_global_seed_is_seen_in_every_fit_and_not_left_behind(make) -> None:
+    """The first fit leaves the state that the second one sets again."""
+    model = make("model", "linear")
+    tried = AuditSubject(SameSeed(), model, Budget(1.0, 1e-6, "pure"), example_geometry(model, 1), AuditSettings("replay"))
+    before = repr(np.random.get_state())
+    assert [fit_batch(tried).used_global_generator for _ in range(3)] == [True] * 3
+    assert repr(np.random.get_state()) == before
+
+
+@pytest.mark.slow
+def test_where_predictions_meet_the_targets_rounding_is_no_dependence_on_other_rows(make) -> None:
+    """All gradients of such rows are rounding errors, which differ in another order."""
+    model = make("model", "linear")
+    geometry = example_geometry(model, 1, scaling="ball")
+    mechanism = make("mechanism", "frank_wolfe")
+    tried = AuditSubject(mechanism, model, Budget(1.0, 1e-6, mechanism.counted()), geometry, AuditSettings("replay"))
+    check_sums(tried, tried.tape_fit().tape or [])
