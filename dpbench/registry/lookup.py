@@ -15,7 +15,7 @@ from dpbench.base.core_classes import is_core_class
 from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.pristine_process import put_aside
 from dpbench.contracts.hooks import OFFERS
-from dpbench.registry.discovery import Registration, discover
+from dpbench.registry.discovery import DISTRIBUTION, Registration, discover
 from dpbench.registry.plugin_sources import find_plugins
 
 
@@ -99,12 +99,16 @@ def build(kind: str, config: Mapping[str, Any]) -> Any:
 
 
 def _mark_conflicts(entries: list[Registration]) -> list[Registration]:
-    """Make offers of the same kind and name unusable; the reason names all of them."""
+    """Make offers of the same kind and name unusable, except dpbench's own; the reason names all of them.
+
+    A name that comes with dpbench stays its own, so that no other plugin can disturb a sweep that uses it.
+    """
 
     def marked(entry: Registration) -> Registration:
         same = (other for other in entries if (other.kind, other.name) == (entry.kind, entry.name))
         rivals = [other for other in same if entry.health == other.health == "ok"]
-        if len(rivals) < 2:
+        own = [rival for rival in rivals if rival.plugin.distribution == DISTRIBUTION]
+        if len(rivals) < 2 or own == [entry]:
             return entry
         owners = " and ".join(f"{rival.plugin.origin} (plugin {rival.plugin.name})" for rival in rivals)
         advice = "Give one of your own another name, uninstall one, or name a plugin in DPBENCH_DISABLE_PLUGINS."

@@ -61,6 +61,19 @@ def test_two_components_of_one_name_are_refused_naming_both_distributions(
     assert registry().get("mechanism", "some").name == "some"
 
 
+def test_a_name_that_comes_with_dpbench_stays_its_own(
+    install: Callable[..., None], good: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other plugin can disturb a sweep that uses it."""
+    monkeypatch.setattr("dpbench.registry.lookup.DISTRIBUTION", "first")
+    install("first", one=good)
+    install("second", "2.0", two=good)
+    assert registry().get("mechanism", "good").name == "good"
+    (clash,) = [entry for entry in registry().entries if entry.health == "conflict"]
+    assert clash.plugin.distribution == "second"
+    assert "is offered more than once, by first 1.0" in clash.reason
+
+
 def test_one_name_in_two_kinds_is_no_conflict(
     install: Callable[..., None], entries: Callable[[str], list[Registration]], good: str
 ) -> None:
