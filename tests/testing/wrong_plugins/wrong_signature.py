@@ -1,0 +1,21 @@
+"""A fit with other parameters. Expected: It takes (x, y)."""
+
+from dataclasses import dataclass
+
+from dpbench import hookimpl
+
+from ._good import Good
+
+
+@dataclass(frozen=True)
+class WrongSignature(Good):
+    __doc__ = Good.__doc__
+    name = "wrong_signature"
+
+    def fit(self, x, y):
+        return x @ y
+
+
+@hookimpl
+def dpbench_mechanisms():
+    return [WrongSignature]
