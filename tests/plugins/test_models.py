@@ -1,4 +1,4 @@
-"""Laws that every model obeys."""
+"""Laws that every model obeys: those of the conformance kit, and that scores and references have the same names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import numpy as np
 import pytest
 
 from dpbench.data.blocks import Block
-from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Table
 from dpbench.registry.lookup import registry
+from dpbench.testing.checks import Check
+from dpbench.testing.kinds import case_of, checks_of_kind
+from dpbench.testing.running import run_check
 
 MODELS = registry().names("model")
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("check", checks_of_kind("model"), ids=lambda check: check.name)
+def test_every_model_keeps_the_laws_of_the_kit(name: str, check: Check) -> None:
+    model = registry().get("model", name)
+    finding = run_check(check, case_of(model), model)
+    assert finding.state != "failed", finding.text
 
 
 @pytest.fixture
@@ -30,7 +40,7 @@ def drawn(table: Callable[..., Table]) -> Callable[[str], Rows]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_fit_of_a_batch_is_the_fits_of_its_runs(name, drawn, split, make, curate) -> None:
+def test_the_fit_of_a_batch_of_folds_is_the_fits_of_its_runs_to_the_bit(name, drawn, split, make, curate) -> None:
     model = make("model", name)
     block: Block = split(drawn(model.target))
     problem = model.prepare(curate(block.train, runs=block.runs))
@@ -47,18 +57,4 @@ def test_scores_and_references_have_the_same_names(name, drawn, split, make, cur
     block = split(drawn(model.target))
     problem = model.prepare(curate(block.train, runs=block.runs))
     scores = score(model, problem.exact(block.train).weights, block.test)
-    reference = score_mean(model, block.train, block.test)
-    assert scores.keys() == reference.keys()
-    assert (scores[model.primary] < reference[model.primary]).all(), "smaller is better, and the fit is better than the mean"
-
-
-@pytest.mark.parametrize("name", [name for name in MODELS if "weighted" in registry().get("model", name).provides])
-def test_weighted_rows_count_as_often_as_their_weight(name, drawn, make, curate) -> None:
-    """The weights add up to n, because a penalty is multiplied by n."""
-    model = make("model", name)
-    rows = drawn(model.target)
-    weight = np.bincount(np.random.default_rng(0).integers(rows.n, size=rows.n), minlength=rows.n)
-    counted = Rows(np.repeat(rows.z, weight, axis=0), rows.geometry)
-    expected = model.prepare(curate(counted)).exact(WholeSample(counted)).weights[0]
-    weights = model.prepare(curate(rows)).weighted(rows.x, rows.y, weight.astype(float))
-    np.testing.assert_allclose(rows.x @ weights, rows.x @ expected, atol=1e-5)
+    assert scores.keys() == score_mean(model, block.train, block.test).keys()
