@@ -170,6 +170,9 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     assert code == 0, err
     assert re.search(r"shrunk +ε-DP +ok +Run the functional mechanism and shrink the weights towards zero\.", out)
     assert re.search(r"metric +max_error +ok +The largest absolute error of a test row\.", out)
+    code, out, err = say("python -m dpbench --plugins-dir my_folder check shrunk")
+    assert code == 0, out + err
+    assert "expected failure  limit" in out
     code, out, err = say(blocks["command"].replace("my_folder", "my_folder plan", 1))
     assert code == 0, err
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
