@@ -3,8 +3,9 @@
 It is YAML: ``columns`` gives each column's bounds as ``[low, high]`` or ``{low: …, high: …, unit: …, kind: integer}``, its
 ``{levels: […]}``, or ``ignore``. A column may also have ``nulls`` (its codes for a missing value), ``missing`` (the number or
 level that stands for a missing value), ``other: true`` (all undeclared levels are one more level), ``transform: log`` (or
-``log1p``) or ``quantiles: […]``, and, if it holds dates, ``part`` and ``format``. ``{low: , high: }`` leaves bounds open, for
-the user to fill in. The other keys are ``target``, ``threshold``, ``sensitive``, and the settings of the file's dialect.
+``log1p``) or ``quantiles: […]``, and, if it holds dates, ``part`` and ``format``; and what is publicly known of its values:
+``typical`` and ``spread``, or the ``shares`` of its levels. ``{low: , high: }`` leaves bounds open, for the user to fill in. The
+other keys are ``target``, ``threshold``, ``sensitive``, and the settings of the file's dialect.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,9 @@ from dpbench.data.column_format import ColumnFormat
 from dpbench.data.table import Column
 from dpbench.data.transforms import LOWEST, Transform
 from dpbench.files.cells import level_positions, spelling
+from dpbench.files.column_knowledge import LEVEL_KEYS as KNOWN_OF_LEVELS
+from dpbench.files.column_knowledge import NOTHING_KNOWN, ColumnKnowledge, parse_knowledge, parse_shares
+from dpbench.files.column_knowledge import NUMBER_KEYS as KNOWN_OF_NUMBERS
 from dpbench.files.dates import check_part
 from dpbench.files.dialects import Dialect
 from dpbench.files.user_files import regular_file
@@ -33,8 +37,8 @@ UNKNOWN_LEVEL = "unknown"
 """The level that missing values get with ``dataset.missing=level``."""
 OTHER_LEVEL = "other"
 """The level that ``other: true`` gathers all undeclared levels into."""
-LEVEL_KEYS = ("levels", "other", "nulls", "missing")
-COLUMN_KEYS = ("low", "high", "unit", "kind", "transform", "quantiles", "part", "format", *LEVEL_KEYS)
+LEVEL_KEYS = ("levels", "other", "nulls", "missing", *KNOWN_OF_LEVELS)
+COLUMN_KEYS = ("low", "high", "unit", "kind", "transform", "quantiles", "part", "format", *KNOWN_OF_NUMBERS, *LEVEL_KEYS)
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class ColumnDeclaration:
     date_format: str = ""
     transform: Transform | None = None
     other: str = ""
+    knowledge: ColumnKnowledge = NOTHING_KNOWN
+    """What is publicly known of the values; nothing that is fitted uses it."""
 
     @property
     def format(self) -> ColumnFormat:
@@ -63,7 +69,7 @@ class ColumnDeclaration:
         """Return the declaration with a further level for missing values, if it has levels and nothing stands for them yet."""
         if not self.levels or self.missing:
             return self
-        return replace(self, levels=(*self.levels, UNKNOWN_LEVEL), missing=UNKNOWN_LEVEL)
+        return replace(self, levels=(*self.levels, UNKNOWN_LEVEL), missing=UNKNOWN_LEVEL, knowledge=NOTHING_KNOWN)
 
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the design's columns: one for a range, or one per level of a categorical attribute."""
@@ -138,14 +144,19 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     if "levels" in fields:
         if others := sorted(set(fields) - set(LEVEL_KEYS)):
             raise Refused(
-                f"The column {name!r} in {owner} has levels, so it can only have other, nulls and missing. Got {others[0]!r} too."
+                f"The column {name!r} in {owner} has levels, so it can only have other, nulls, missing and shares. "
+                f"Got {others[0]!r} too."
             )
         other = _parse_flag(fields.get("other", False), f"key 'other' of {name!r}", owner) * OTHER_LEVEL
         declared = _parse_list(fields["levels"], f"levels of {name!r}", owner)
         levels = parse_levels(name, declared if other in (*declared, "") else (*declared, other), owner)
         if missing and missing not in level_positions(levels, repr(name)):
             raise Refused(f"The key 'missing' of {name!r} in {owner} must be one of its levels. Got {missing!r} instead.")
-        return ColumnDeclaration(levels=levels, nulls=nulls, missing=missing, other=other)
+        shares = fields.get("shares")
+        known = NOTHING_KNOWN if shares is None else parse_shares(shares, len(levels), f"{name!r} in {owner}")
+        return ColumnDeclaration(levels=levels, nulls=nulls, missing=missing, other=other, knowledge=known)
+    if "shares" in fields:
+        raise Refused(f"The column {name!r} in {owner} has shares, which are for levels: it needs levels. Got bounds instead.")
     kind = fields.get("kind", "continuous")
     if kind not in get_args(DeclaredKind):
         raise Refused(f"The kind of {name!r} in {owner} must be continuous or integer. Got {kind!r} instead.")
@@ -161,7 +172,8 @@ def _parse_column(name: str, value: Any, owner: str) -> ColumnDeclaration:
     elif "format" in fields:
         raise Refused(f"The column {name!r} in {owner} has a format, which is for dates: it needs a part, such as year.")
     unit, date_format = _text(fields.get("unit", "")), _text(fields.get("format", ""))
-    return ColumnDeclaration(low, high, unit, kind, (), nulls, missing, part, date_format, transform)
+    known = parse_knowledge(fields, (low, high), f"{name!r} in {owner}")
+    return ColumnDeclaration(low, high, unit, kind, (), nulls, missing, part, date_format, transform, knowledge=known)
 
 
 def _parse_dialect(content: Mapping[str, Any], path: str) -> dict[str, Any]:

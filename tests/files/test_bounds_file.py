@@ -128,7 +128,7 @@ def test_a_draft_says_that_it_comes_from_the_data_until_that_line_is_deleted(lin
         ({"sex": {"levels": "fm"}}, "The levels of 'sex' in mine must be a list. Got 'fm' instead."),
         (
             {"sex": {"levels": ["f", "m"], "unit": "x"}},
-            "The column 'sex' in mine has levels, so it can only have other, nulls and missing. Got 'unit' too.",
+            "The column 'sex' in mine has levels, so it can only have other, nulls, missing and shares. Got 'unit' too.",
         ),
     ],
 )
