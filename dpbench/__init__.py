@@ -15,6 +15,7 @@ from dpbench.base.version import __version__
 if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES exports it at run time
     from dpbench.base.errors import Refused as Refused
     from dpbench.base.options import option as option
+    from dpbench.choosing.python_api import choose as choose
     from dpbench.contracts.attack import Attack as Attack
     from dpbench.contracts.attack import AttackTarget as AttackTarget
     from dpbench.contracts.attack import advantage_cap as advantage_cap
@@ -66,6 +67,7 @@ _HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
     "Sample": "dpbench.data.samples",
     "Table": "dpbench.data.table",
     "advantage_cap": "dpbench.contracts.attack",
+    "choose": "dpbench.choosing.python_api",
     "hookimpl": "dpbench.contracts.hooks",
     "load": "dpbench.sweeps.python_api",
     "load_release": "dpbench.releases.release_file",

@@ -1,0 +1,164 @@
+"""Say a choice in plain words, with the command that follows from it."""
+
+import math
+import shlex
+from collections.abc import Iterator
+
+from dpbench.choosing.choice import LARGEST_EPSILON, Choice, Estimate, Rating
+from dpbench.choosing.question import DEFAULT_DELTA, risk_of_epsilon
+
+WEAK_EPSILON = 10.0
+"""An ε above this promises little, and the answer says so."""
+NO_ROW = "No row was read for this answer: only public facts were used, so choosing like this costs no ε."
+
+
+def sentences(choice: Choice, path: str = "", bounds: str = "") -> list[str]:
+    """Return the answer, line by line; ``path`` and ``bounds`` are the files of the table, where they are known."""
+    return [*_answer(choice), "", *_table(choice), "", *_grounds(choice), "", *_next_step(choice, path, bounds)]
+
+
+def _answer(choice: Choice) -> Iterator[str]:
+    """Yield what was asked and the two numbers."""
+    question, best = choice.question, choice.best
+    yield f"Mechanism: {best.candidate.name}."
+    if best.share_lost is not None:
+        yield from _error_at(choice, best.share_lost)
+    elif best.epsilon is not None:
+        yield from _epsilons(choice, best)
+    else:
+        assert best.rows is not None
+        yield f"Wanted: {_wanted(choice)}, at ε = {question.allowed_epsilon:.3g}{_of_risk(choice)}."
+        if best.rows.typical == math.inf:
+            yield f"No number of rows is enough on at least half of the plausible tables. {_why_never(choice)}"
+        else:
+            yield f"Typical: {_rows(best.rows.typical)} are enough. Safe: {_rows(best.rows.safe)}."
+
+
+def _epsilons(choice: Choice, best: Rating) -> Iterator[str]:
+    """Yield the smallest ε, or that none is enough, and how many rows would be."""
+    assert best.epsilon is not None
+    assert best.rows is not None
+    yield f"Wanted: {_wanted(choice)}, with {_rows(choice.question.rows or 0)}."
+    if best.epsilon.typical == math.inf:
+        yield f"No ε up to {LARGEST_EPSILON:g} is enough with this mechanism on at least half of the plausible tables."
+    else:
+        yield f"Typical: ε = {best.epsilon.typical:g} is enough. Safe: {_epsilon(best.epsilon.safe)}."
+    finite = [number for number in (best.epsilon.typical, best.epsilon.safe) if number != math.inf]
+    if finite and max(finite) > WEAK_EPSILON:
+        yield f"An ε above {WEAK_EPSILON:g} promises little: a guess about a row may become e^{WEAK_EPSILON:g} times as likely."
+    if best.rows.typical == math.inf:
+        yield f"More rows would not help: {_why_never(choice)}"
+    else:
+        yield f"At ε = 1, {_rows(best.rows.typical)} would be enough (typical), or {_rows(best.rows.safe)} (safe)."
+
+
+def _error_at(choice: Choice, lost: Estimate) -> Iterator[str]:
+    question = choice.question
+    assert question.rows is not None
+    yield f"Fixed: {_rows(question.rows)} and ε = {question.allowed_epsilon:.3g}{_of_risk(choice)}."
+    yield f"Typical: {_share(lost.typical)} of what is explained is lost to privacy. Safe: {_share(lost.safe)}."
+
+
+def _table(choice: Choice) -> list[str]:
+    """Return the numbers of all candidates, the best one first."""
+    best = choice.best
+    if best.share_lost is not None:
+        header = ["mechanism", "lost, typical", "lost, safe"]
+    elif best.epsilon is not None:
+        header = ["mechanism", "ε, typical", "ε, safe", "rows at ε = 1, typical", "rows at ε = 1, safe"]
+    else:
+        header = ["mechanism", "rows, typical", "rows, safe"]
+    rows = [header]
+    for rating in choice.ratings:
+        cells = [rating.candidate.name + (" [pure ε]" if rating.candidate.pure else "")]
+        for estimate, spell in ((rating.share_lost, _share), (rating.epsilon, _number), (rating.rows, _number)):
+            cells += [spell(number) for number in (estimate.typical, estimate.safe)] if estimate else []
+        rows.append(cells)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _grounds(choice: Choice) -> Iterator[str]:
+    """Yield what the numbers mean and what they rest on."""
+    facts, question = choice.facts, choice.question
+    low, high = facts.r_squared
+    yield "Typical is the median over plausible tables, simulated from the public facts; safe is enough for nine of ten of them."
+    yield (
+        f"Known of {facts.known_columns} of {len(facts.knowledge)} columns: typical values and spreads, or shares. "
+        f"Assumed: R² between {low:g} and {high:g}. δ = {question.delta:g}."
+    )
+    if facts.known_columns < len(facts.knowledge):
+        yield "The others may lie anywhere between their bounds, which makes the numbers vague: `typical:` and `spread:` help."
+    if choice.error_without_privacy is not None:
+        exact, mean = choice.error_without_privacy.typical, choice.error_without_privacy.safe
+        unit = f" {facts.target.unit}" if facts.target.unit else ""
+        yield f"On these tables a prediction errs by {exact:.3g}{unit} without privacy, by {mean:.3g}{unit} if it is the mean."
+    if question.allowed_epsilon is not None:
+        risk = 100 * risk_of_epsilon(question.allowed_epsilon, question.delta)
+        yield f"No attack guesses more often than in {risk:.3g} % of cases which of two rows was fitted (50 % is a blind guess)."
+    yield "What cannot be known from such facts is nearly collinear columns: they need a larger ε than any number here."
+    yield NO_ROW
+
+
+def _next_step(choice: Choice, path: str, bounds: str) -> Iterator[str]:
+    """Yield the command that releases a model with the safe number, or the typical one if none is safe."""
+    best, question = choice.best, choice.question
+    epsilon = question.allowed_epsilon
+    if best.epsilon is not None:
+        epsilon = best.epsilon.safe if best.epsilon.safe < math.inf else best.epsilon.typical
+    if epsilon is None or epsilon == math.inf:
+        yield "Nothing is worth releasing with these rows."
+        return
+    yield "Release, once:"
+    yield f"  {release_command(choice, epsilon, path, bounds)}"
+
+
+def release_command(choice: Choice, epsilon: float, path: str = "", bounds: str = "") -> str:
+    """Return the command that fits the chosen mechanism once."""
+    candidate, facts, question = choice.best.candidate, choice.facts, choice.question
+    defaults = type(facts.model)().options()
+    options = {f"mechanism.{key}": value for key, value in candidate.options.items()}
+    options |= {f"model.{key}": value for key, value in facts.model.options().items() if value != defaults[key]}
+    keys = {"mechanism": candidate.mechanism.name, "model": facts.model.name, "dataset": "table", **options}
+    keys |= {"dataset.path": path or "TABLE.csv", "dataset.bounds": bounds or "BOUNDS.yaml", "dataset.target": facts.target.name}
+    keys |= {"epsilon": f"{epsilon:.4g}"} | ({"delta": f"{question.delta:g}"} if question.delta != DEFAULT_DELTA else {})
+    words = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in keys.items()]
+    return shlex.join(["python", "-m", "dpbench", "release", *words, "out=model.json"])
+
+
+def _wanted(choice: Choice) -> str:
+    question = choice.question
+    if question.error is not None:
+        return f"at most {_share(question.error)} of what is explained lost to privacy"
+    if question.interval is not None:
+        return f"intervals of the coefficients at most {question.interval:g} times as wide as without privacy"
+    return f"a prediction error of at most {question.rmse:g} {choice.facts.target.unit or choice.facts.target.name}"
+
+
+def _why_never(choice: Choice) -> str:
+    if choice.question.rmse is not None:
+        return "without privacy, too, the error is larger there."
+    if choice.question.interval is not None:
+        return "there are no intervals, or none without privacy to compare them with."
+    return "the errors stay above the target on these tables."
+
+
+def _of_risk(choice: Choice) -> str:
+    risk = choice.question.risk
+    return "" if risk is None else f", the largest at which no attack guesses right in more than {100 * risk:g} % of cases"
+
+
+def _epsilon(number: float) -> str:
+    return "no ε is" if number == math.inf else f"ε = {number:g}"
+
+
+def _rows(number: float) -> str:
+    return "no number of rows" if number == math.inf else f"{number:,.0f} rows"
+
+
+def _share(number: float) -> str:
+    return "more than all" if number > 1 else f"{100 * number:.2g} %"
+
+
+def _number(number: float) -> str:
+    return "none" if number == math.inf else f"{number:,.0f}" if number >= 1000 else f"{number:g}"

@@ -1,0 +1,58 @@
+"""Error curves fall, end where privacy costs nothing, and hold for any n and ε of the same strength."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbench.base.errors import Refused
+from dpbench.choosing import error_curves
+from dpbench.choosing.error_curves import CANDIDATES, STRENGTHS, Simulation, candidates
+from dpbench.choosing.public_facts import PublicFacts
+
+from .conftest import COLUMNS, public_facts
+
+
+def test_curves_fall_to_the_non_private_fit(simulation: Simulation) -> None:
+    for candidate in candidates(["ssp"]):
+        curves = simulation.curves(candidate, 1e-6, lambda *_: False)
+        assert curves is not None
+        assert curves.share_lost.shape == (len(STRENGTHS), len(simulation.tables))
+        assert (np.diff(curves.share_lost, axis=0) <= 0).all()
+        assert (curves.share_lost[-1] < 0.01).all()
+
+
+def test_a_curve_ends_where_it_has_told_enough(simulation: Simulation) -> None:
+    (gaussian, _) = candidates(["ssp"])
+    curves = simulation.curves(gaussian, 1e-6, lambda strength, *_: strength > 500)
+    assert curves is not None
+    assert len(curves.share_lost) == 5
+
+
+@pytest.mark.slow
+def test_twice_the_rows_at_half_the_strength_of_a_row_lose_as_much(facts: PublicFacts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Medians of tables with other rows: they differ by chance, and not by the factor of two or more of another law."""
+    (candidate, _) = candidates(["ssp"])
+    medians = []
+    for rows in (1_500, 6_000):
+        monkeypatch.setattr(error_curves, "ROWS", rows)
+        curves = Simulation(facts).curves(candidate, 1e-6, lambda strength, *_: strength > 5_000)
+        assert curves is not None
+        medians.append(np.median(curves.share_lost, axis=1))
+    np.testing.assert_allclose(medians[0], medians[1], rtol=0.4)
+
+
+def test_every_candidate_is_proven_and_fits_linear_models(simulation: Simulation) -> None:
+    for candidate in candidates():
+        assert simulation.curves(candidate, 1e-6, lambda *_: True) is not None  # an unproven one raises
+    assert len(candidates()) == len(CANDIDATES)
+
+
+def test_models_whose_fits_are_programs_of_their_own_are_refused() -> None:
+    with pytest.raises(Refused, match="model=ridge"):
+        Simulation(public_facts(COLUMNS, model="lasso"))
+
+
+def test_unknown_mechanisms_are_refused() -> None:
+    with pytest.raises(Refused, match="one of best, ssp"):
+        candidates(["nothing"])

@@ -1,0 +1,43 @@
+"""An answer is said in plain words, with the command that follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpbench.choosing.choice import choose_from
+from dpbench.choosing.error_curves import Simulation, candidates
+from dpbench.choosing.question import Question
+from dpbench.choosing.wording import NO_ROW, release_command, sentences
+
+
+def lines(simulation: Simulation, question: Question) -> str:
+    return "\n".join(sentences(choose_from(simulation, question, candidates(["ssp"])), "my people.csv", "people.yaml"))
+
+
+@pytest.mark.slow
+def test_every_kind_of_question_has_an_answer_in_words(simulation: Simulation) -> None:
+    asked = {
+        Question(3_000, error=0.1): "Typical: ε = ",
+        Question(epsilon=1, error=0.1): "rows are enough. Safe: ",
+        Question(3_000, 1): "of what is explained is lost to privacy",
+        Question(3_000, risk=0.6): "no attack guesses right in more than 60 %",
+        Question(3_000, rmse=0.01): "No ε up to 100 is enough",
+        Question(3, error=0.01): "rows would be enough",
+        Question(300, error=0.05): "promises little",
+    }
+    for question, words in asked.items():
+        text = lines(simulation, question)
+        assert words in text, text
+        assert NO_ROW in text
+        assert ("python -m dpbench release" in text) != ("Nothing is worth releasing" in text)
+        assert "nan" not in text
+        assert "inf" not in text.replace("information", "")
+
+
+def test_the_command_releases_what_was_chosen(simulation: Simulation) -> None:
+    choice = choose_from(simulation, Question(3_000, error=0.1, delta=1e-5), candidates(["ssp"])[1:])
+    command = release_command(choice, 0.5, "my people.csv", "people.yaml")
+    assert command == (
+        "python -m dpbench release mechanism=ssp model=linear dataset=table mechanism.noise=laplace 'dataset.path=my people.csv' "
+        "dataset.bounds=people.yaml dataset.target=wage epsilon=0.5 delta=1e-05 out=model.json"
+    )
