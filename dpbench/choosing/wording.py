@@ -88,7 +88,7 @@ def _grounds(choice: Choice) -> Iterator[str]:
         f"Assumed: R² between {low:g} and {high:g}. δ = {question.delta:g}."
     )
     if facts.known_columns < len(facts.knowledge):
-        yield "The others may lie anywhere between their bounds, which makes the numbers vague: `typical:` and `spread:` help."
+        yield "What is not known is drawn anew for each table: `typical:`, `spread:` and `shares:` in the bounds file say more."
     if choice.error_without_privacy is not None:
         exact, mean = choice.error_without_privacy.typical, choice.error_without_privacy.safe
         unit = f" {facts.target.unit}" if facts.target.unit else ""
@@ -96,7 +96,7 @@ def _grounds(choice: Choice) -> Iterator[str]:
     if question.allowed_epsilon is not None:
         risk = 100 * risk_of_epsilon(question.allowed_epsilon, question.delta)
         yield f"No attack guesses more often than in {risk:.3g} % of cases which of two rows was fitted (50 % is a blind guess)."
-    yield "What cannot be known from such facts is nearly collinear columns: they need a larger ε than any number here."
+    yield "Such facts cannot show nearly collinear columns, which may need a larger ε than the safe one."
     yield NO_ROW
 
 
