@@ -28,8 +28,8 @@ class Answer:
     """
 
     choice: Choice
-    path: str = ""
-    bounds: str = ""
+    files: Mapping[str, Any]
+    """The options of ``dataset=table`` that are known."""
 
     @property
     def mechanism(self) -> str:
@@ -53,10 +53,10 @@ class Answer:
 
     def command(self, epsilon: float) -> str:
         """Return the command that releases the model at this ε."""
-        return release_command(self.choice, epsilon, self.path, self.bounds)
+        return release_command(self.choice, epsilon, self.files)
 
     def __str__(self) -> str:
-        return "\n".join(sentences(self.choice, self.path, self.bounds))
+        return "\n".join(sentences(self.choice, self.files))
 
 
 def choose(
@@ -106,8 +106,9 @@ def choose(
         choice = choose_from(Simulation(facts), question, chosen)
     if not choice.ratings:
         raise Refused(f"None of the mechanisms fits model={facts.model.name}.")
-    named = data if isinstance(data, (str, os.PathLike)) else ""
-    return Answer(choice, os.fspath(named), os.fspath(bounds) if is_file else "")  # type: ignore[arg-type]
+    paths = {"path": data, "bounds": bounds if is_file else None}
+    files = {key: os.fspath(path) for key, path in paths.items() if isinstance(path, (str, os.PathLike))}
+    return Answer(choice, {**files, **(dialect or {})})
 
 
 def _count_rows(data: Any, dialect: Mapping[str, Any]) -> int:

@@ -2,7 +2,8 @@
 
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dpbench.choosing.choice import LARGEST_EPSILON, Choice, Estimate, Rating
 from dpbench.choosing.question import DEFAULT_DELTA, risk_of_epsilon
@@ -12,9 +13,9 @@ WEAK_EPSILON = 10.0
 NO_ROW = "No row was read for this answer: only public facts were used, so choosing like this costs no ε."
 
 
-def sentences(choice: Choice, path: str = "", bounds: str = "") -> list[str]:
-    """Return the answer, line by line; ``path`` and ``bounds`` are the files of the table, where they are known."""
-    return [*_answer(choice), "", *_table(choice), "", *_grounds(choice), "", *_next_step(choice, path, bounds)]
+def sentences(choice: Choice, files: Mapping[str, Any]) -> list[str]:
+    """Return the answer, line by line; ``files`` are the options of ``dataset=table`` that are known, such as ``path``."""
+    return [*_answer(choice), "", *_table(choice), "", *_grounds(choice), "", *_next_step(choice, files)]
 
 
 def _answer(choice: Choice) -> Iterator[str]:
@@ -100,7 +101,7 @@ def _grounds(choice: Choice) -> Iterator[str]:
     yield NO_ROW
 
 
-def _next_step(choice: Choice, path: str, bounds: str) -> Iterator[str]:
+def _next_step(choice: Choice, files: Mapping[str, Any]) -> Iterator[str]:
     """Yield the command that releases a model with the safe number, or the typical one if none is safe."""
     best, question = choice.best, choice.question
     epsilon = question.allowed_epsilon
@@ -110,17 +111,18 @@ def _next_step(choice: Choice, path: str, bounds: str) -> Iterator[str]:
         yield "Nothing is worth releasing with these rows."
         return
     yield "Release, once:"
-    yield f"  {release_command(choice, epsilon, path, bounds)}"
+    yield f"  {release_command(choice, epsilon, files)}"
 
 
-def release_command(choice: Choice, epsilon: float, path: str = "", bounds: str = "") -> str:
+def release_command(choice: Choice, epsilon: float, files: Mapping[str, Any]) -> str:
     """Return the command that fits the chosen mechanism once."""
     candidate, facts, question = choice.best.candidate, choice.facts, choice.question
     defaults = type(facts.model)().options()
     options = {f"mechanism.{key}": value for key, value in candidate.options.items()}
     options |= {f"model.{key}": value for key, value in facts.model.options().items() if value != defaults[key]}
     keys = {"mechanism": candidate.mechanism.name, "model": facts.model.name, "dataset": "table", **options}
-    keys |= {"dataset.path": path or "TABLE.csv", "dataset.bounds": bounds or "BOUNDS.yaml", "dataset.target": facts.target.name}
+    table = {"path": "TABLE.csv", "bounds": "BOUNDS.yaml", **files, "target": facts.target.name}
+    keys |= {f"dataset.{key}": value for key, value in table.items()}
     keys |= {"epsilon": f"{epsilon:.4g}"} | ({"delta": f"{question.delta:g}"} if question.delta != DEFAULT_DELTA else {})
     words = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in keys.items()]
     return shlex.join(["python", "-m", "dpbench", "release", *words, "out=model.json"])

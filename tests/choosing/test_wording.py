@@ -9,9 +9,11 @@ from dpbench.choosing.error_curves import Simulation, candidates
 from dpbench.choosing.question import Question
 from dpbench.choosing.wording import NO_ROW, release_command, sentences
 
+FILES = {"path": "my people.csv", "bounds": "people.yaml"}
+
 
 def lines(simulation: Simulation, question: Question) -> str:
-    return "\n".join(sentences(choose_from(simulation, question, candidates(["ssp"])), "my people.csv", "people.yaml"))
+    return "\n".join(sentences(choose_from(simulation, question, candidates(["ssp"])), FILES))
 
 
 @pytest.mark.slow
@@ -36,7 +38,7 @@ def test_every_kind_of_question_has_an_answer_in_words(simulation: Simulation) -
 
 def test_the_command_releases_what_was_chosen(simulation: Simulation) -> None:
     choice = choose_from(simulation, Question(3_000, error=0.1, delta=1e-5), candidates(["ssp"])[1:])
-    command = release_command(choice, 0.5, "my people.csv", "people.yaml")
+    command = release_command(choice, 0.5, FILES)
     assert command == (
         "python -m dpbench release mechanism=ssp model=linear dataset=table mechanism.noise=laplace 'dataset.path=my people.csv' "
         "dataset.bounds=people.yaml dataset.target=wage epsilon=0.5 delta=1e-05 out=model.json"

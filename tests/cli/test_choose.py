@@ -53,6 +53,7 @@ def test_an_answer_ends_with_the_command_that_follows(capsys: pytest.CaptureFixt
     assert "400 rows" in out
     assert "No row was read" in out
     assert out.splitlines()[-1].startswith("  python -m dpbench release mechanism=ssp ")
+    assert " dataset.path=people.csv dataset.bounds=people.yaml 'dataset.delimiter=;' dataset.target=wage " in out
     assert main(["choose", "epsilon=1", "rows=?", "dataset.bounds=people.yaml", "target_error=20%", "mechanism=ssp"]) == 0
     assert "rows are enough" in capsys.readouterr().out
 
