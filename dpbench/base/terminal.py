@@ -126,7 +126,7 @@ def _needed_width(target: Console, table: Table) -> int:
         header = str(column.header)
         # numbers stand at the right: their heading may be broken, but they may not
         least = whole if column.no_wrap or column.justify == "right" else max(words, min(whole, MIN_PROSE_WIDTH))
-        column.min_width = max(least, _longest([header] if column.no_wrap else header.split()))
+        column.min_width = max(least, _longest(header.splitlines() if column.no_wrap else header.split()))
     return target.measure(table, options=target.options.update(width=10_000)).minimum
 
 

@@ -187,6 +187,10 @@ class CellRecord:
         """Return the primary metric of the non-private fit (``no_privacy``) or of the ``mean_predictor``."""
         return self.metric(f"reference/{name}/{self.primary}")
 
+    def reference_in_unit(self, name: str) -> float | None:
+        """Return a reference's primary metric in the target's own unit; None if it is measured in no such unit."""
+        return self.metric(f"reference/{name}/{self.primary}{names.IN_UNIT}")
+
     @property
     def attacked(self) -> bool:
         """Whether an attack measured something on this cell. The attack that is named may do nothing."""

@@ -32,6 +32,8 @@ class SweepRecord:
     """The parent run, if the sweep is recorded."""
     notes: tuple[str, ...] = ()
     """How the cells differ from what was typed: options of a preset that were left out, and options that were added."""
+    releases: Mapping[str, str] = field(default_factory=dict)
+    """The command that releases the cell that a reader would pick, one for each problem, by the cell's key."""
 
     @property
     def done(self) -> list[CellRecord]:
@@ -53,7 +55,8 @@ class SweepRecord:
         """Return the request as plain data: the artifact ``sweep.json``, which :meth:`from_request` reads."""
         preset = asdict(self.preset) if self.preset else None
         metrics = [asdict(info) for info in self.metric_info.values()]
-        command = {"command": self.command, "overrides": list(self.overrides), "quick": self.quick, "notes": list(self.notes)}
+        command: dict[str, Any] = {"command": self.command, "overrides": list(self.overrides), "quick": self.quick}
+        command |= {"notes": list(self.notes), "releases": dict(self.releases)}
         return {**command, "option_help": dict(self.option_help), "metrics": metrics, "preset": preset}
 
     @classmethod
@@ -61,5 +64,5 @@ class SweepRecord:
         """Make the record again from ``sweep.json`` and the records of its cells."""
         overrides, preset = tuple(request["overrides"]), Preset.of(request["preset"])
         metrics = {info["name"]: MetricInfo(**info) for info in request["metrics"]}
-        notes = tuple(request.get("notes", ()))
-        return cls(cells, request["command"], overrides, preset, request["quick"], request["option_help"], metrics, run_id, notes)
+        notes, releases, helps = tuple(request.get("notes", ())), request.get("releases", {}), request["option_help"]
+        return cls(cells, request["command"], overrides, preset, request["quick"], helps, metrics, run_id, notes, releases)

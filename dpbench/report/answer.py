@@ -37,7 +37,7 @@ def conclusion(boards: Sequence[Board]) -> list[str]:
     else:
         verdicts = [*_outcomes(groups), *_losses(groups, problems=len(boards))]
     cells = [place.cell for board in boards for place in board.places if place.cell.private]
-    return [*_not_compared(boards), *verdicts, *_other_units(boards), *explosion_sentences(cells)]
+    return [*not_compared(boards), *verdicts, *other_units(boards), *explosion_sentences(cells)]
 
 
 def details(boards: Sequence[Board]) -> list[str]:
@@ -60,7 +60,7 @@ def _groups(boards: Sequence[Board]) -> list[tuple[Level, Group]]:
     return [(level, group) for board in boards for level in board.levels for group in level.groups]
 
 
-def _not_compared(boards: Sequence[Board]) -> list[str]:
+def not_compared(boards: Sequence[Board]) -> list[str]:
     """Return which cells rest on which rule or currency, if cells at the same accounted ε differ in that."""
     split = [group for level, group in _groups(boards) if group.basis]
     if not split:
@@ -72,7 +72,7 @@ def _not_compared(boards: Sequence[Board]) -> list[str]:
     return [f"These cells do not rest on the same rules, so no winner is named across the groups. {'; '.join(texts)}."]
 
 
-def _other_units(boards: Sequence[Board]) -> list[str]:
+def other_units(boards: Sequence[Board]) -> list[str]:
     """Return which mechanisms count ε in a unit of their own, so that their cells have few to be compared with."""
     cells = [place.cell for level, group in _groups(boards) for place in group.places]
     units = [(cell.epsilon, cell) for cell in cells if cell.epsilon is not None]

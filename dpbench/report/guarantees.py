@@ -50,7 +50,10 @@ def audit_sentences(cells: Sequence[CellRecord]) -> list[str]:
             f"{word[0].upper()}{word[1:]} in {plural(len(group), 'cell')} ({_labels(group)}): {why}"
             for (word, why), group in findings.items()
         ),
-        *(f"{_labels(group)}: replayed with at most {n:,} rows, far fewer than a run has." for n, group in sizes.items()),
+        *(
+            f"{_labels(group)}: tried on made-up tables of at most {n:,} rows, fewer than a run has."
+            for n, group in sizes.items()
+        ),
     ]
 
 
@@ -61,7 +64,7 @@ def _labels(cells: Sequence[CellRecord]) -> str:
 def standing_sentence(cells: Sequence[CellRecord]) -> str:
     """Return how many cells are ranked, and why the others are not."""
     ranked = sum(cell.ranked for cell in cells)
-    tried = " that a replay could not refute" if all(cell.sound for cell in cells) else ""
+    tried = " that trials on made-up tables could not refute" if all(cell.sound for cell in cells) else ""
     if ranked == len(cells) == 1:
         return f"It carries a proof{tried}."
     if ranked == len(cells):
@@ -93,9 +96,7 @@ def _promise(word: str, cells: Iterable[CellRecord]) -> str:
     other = "if one person had any other rows" if persons == {True} else "if one row had other values"
     if len(persons) > 1:
         other += " (where a person may have several: if one person had any other rows)"
-    return (
-        f"Everything that a fit released is covered by {covered}, with a proof that the ledger names: {other}, {promise}. {tried}"
-    )
+    return f"Everything that a fit released is covered by {covered}, with a proof named below: {other}, {promise}. {tried}"
 
 
 def _names(group: Sequence[CellRecord], cells: Sequence[CellRecord]) -> list[str]:

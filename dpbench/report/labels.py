@@ -80,6 +80,12 @@ def with_scale(cell: CellRecord, sweep: SweepRecord) -> str:
     return f"{cell.primary} on the scaled target" + (f" ({cell.target_transform})" if cell.target_transform else "")
 
 
+def error_heading(sweep: SweepRecord, cells: Sequence[CellRecord]) -> str:
+    """Return the heading of errors that may be on a scaled target."""
+    scaled = ["on the scaled target" in with_scale(cell, sweep) for cell in cells]
+    return "scaled error" if all(scaled) else "error"
+
+
 def unit_heading(cells: Sequence[CellRecord]) -> str:
     """Return the heading of errors in the target's own unit; empty if no cell has one that differs from the scaled error."""
     units = {cell.target_unit for cell in cells if cell.error_in_unit() not in (None, cell.error())}

@@ -1,12 +1,13 @@
 """What a sweep's note, printed table and page have in common, computed once: leaderboards, the answer, the price of a release."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.answer import conclusion, details, short_answer
+from dpbench.report.decision import Decision, decisions, pick
 from dpbench.report.leaderboards import Board, boards
 from dpbench.report.release_price import ReleasePrice, release_price
 from dpbench.report.statistics.paired import Comparer, Comparison
@@ -22,6 +23,8 @@ class SweepSummary:
     sweep: SweepRecord
     comparer: Comparer | None = None
     """Compares two cells, where an earlier sweep has done so already."""
+    command_of: Callable[[CellRecord], str] | None = None
+    """Returns the command that releases what a cell fitted; by default the record has the commands."""
 
     @property
     def cells(self) -> tuple[CellRecord, ...]:
@@ -34,6 +37,45 @@ class SweepSummary:
     @cached_property
     def boards(self) -> list[Board]:
         return boards(self.cells, self.comparer)
+
+    @cached_property
+    def _rows(self) -> list[list[Decision]]:
+        """The decisions of each problem: one for each accounted ε and group of cells that may be compared."""
+        return list(map(decisions, self.boards))
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        """The rows of the decision table: every ε of the only problem, or one row for each of several."""
+        if len(self._rows) == 1:
+            return self._rows[0]
+        # without a pick, the largest ε says that not even that is enough
+        return [pick(rows) or rows[-1] for rows in self._rows]
+
+    @property
+    def all_decisions(self) -> list[Decision]:
+        """The rows of all problems."""
+        return [row for rows in self._rows for row in rows]
+
+    @cached_property
+    def picks(self) -> list[Decision]:
+        """The row that a reader would pick of each problem, where there is one."""
+        return [row for row in map(pick, self._rows) if row is not None]
+
+    @cached_property
+    def releases(self) -> Mapping[str, str]:
+        """The command that releases the picked cell of each problem, by the cell's key, where it can be released."""
+        commands = {row.best.key: self.release_command(row.best) for row in self.picks if row.best and row.best.key}
+        return {key: command for key, command in commands.items() if command}
+
+    @property
+    def release_commands(self) -> list[tuple[str, str]]:
+        """The same commands, each after the title of its problem."""
+        commands = ((row.board.title, self.releases.get(row.best.key, "")) for row in self.picks if row.best)
+        return [(title, command) for title, command in commands if command]
+
+    def release_command(self, cell: CellRecord) -> str:
+        """Return the command that releases what a cell fitted; empty if there is none."""
+        return self.command_of(cell) if self.command_of else self.sweep.releases.get(cell.key, "")
 
     @property
     def comparisons(self) -> Iterator[Comparison]:

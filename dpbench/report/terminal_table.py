@@ -1,4 +1,7 @@
-"""The table that a sweep prints: errors, references, ε, what an attack gained, and the standing of each guarantee."""
+"""The table of single cells: errors, references, ε, what an attack gained, and the standing of each guarantee.
+
+One cell, and a sweep in which nothing may be ranked, print it; other sweeps print the decision table.
+"""
 
 from collections.abc import Sequence
 from typing import TextIO
@@ -45,12 +48,18 @@ def print_table(summary: SweepSummary, stream: TextIO | None = None) -> None:
     sentences += [text for _, text in disclosures(done) if text != SIMULATED_NOISE]
     sentences += [summary.price.sentence] if summary.price else []
     sentences += interval_sentences(done, _with_intervals) if asks_for_intervals(summary.sweep) else []
-    unfinished = sorted((cell for cell in summary.cells if not cell.done), key=lambda cell: cell.state)
-    for (state, reason), cells in group_by(unfinished, lambda cell: (cell.state, cell.reason)).items():
-        names = listed(map(label, cells), most=MAX_NAMES)
-        sentences.append(f"{state.upper()} ({plural(len(cells), 'cell')} of {names}): {reason}")
-    for sentence in sentences:
+    for sentence in [*sentences, *unfinished_sentences(summary.cells)]:
         out.print(sentence)
+
+
+def unfinished_sentences(cells: Sequence[CellRecord]) -> list[str]:
+    """Return a sentence for each reason why cells failed or were pruned."""
+    unfinished = sorted((cell for cell in cells if not cell.done), key=lambda cell: cell.state)
+    groups = group_by(unfinished, lambda cell: (cell.state, cell.reason))
+    return [
+        f"{state.upper()} ({plural(len(group), 'cell')} of {listed(map(label, group), most=MAX_NAMES)}): {reason}"
+        for (state, reason), group in groups.items()
+    ]
 
 
 def _table(sweep: SweepRecord, cells: Sequence[CellRecord], hidden: Sequence[str] = ()) -> Table:

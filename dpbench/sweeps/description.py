@@ -25,7 +25,7 @@ MAX_NAMES_IN_TITLE = 4
 
 def describe_sweep(plan: SweepPlan, config: Mapping[str, Any], command: Sequence[str], overrides: Sequence[str]) -> SweepRecord:
     """Return the record of a sweep that has no cells yet."""
-    words = [*_plugins_flag(), *command, *_from_environment(config, overrides)]
+    words = [*plugins_flag(), *command, *_from_environment(config, overrides)]
     line = shlex.join(["python", "-m", "dpbench", *map(_without_password, words)])
     typed = tuple(map(_without_password, overrides))
     preset = Preset.of(config["preset"])
@@ -34,7 +34,7 @@ def describe_sweep(plan: SweepPlan, config: Mapping[str, Any], command: Sequence
     return SweepRecord((), line, typed, preset, quick, _option_help(plan), _metric_info(plan), notes=notes)
 
 
-def _plugins_flag() -> list[str]:
+def plugins_flag() -> list[str]:
     """Return the flag for the folder of plugins, relative to the working folder where it lies below it."""
     folder = os.environ.get("DPBENCH_PLUGINS_DIR")
     if not folder:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from dpbench.base.errors import Refused
@@ -19,6 +20,7 @@ from dpbench.sweeps.folder_delivery import request_of
 from dpbench.sweeps.forecast import predicted_seconds
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.sweeps.recording import Recording, unhindered
+from dpbench.sweeps.release_command import release_command
 from dpbench.sweeps.resuming import resume
 from dpbench.sweeps.running import SweepStopped, run_cells
 from dpbench.tracking.claims import claims_on
@@ -26,7 +28,7 @@ from dpbench.tracking.leases import close_abandoned
 from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
 from dpbench.tracking.store_uri import resolved
-from dpbench.tracking.sweep_files import read_comparisons
+from dpbench.tracking.sweep_files import read_comparisons, report_files
 from dpbench.tracking.ui_view import save_view
 
 
@@ -39,6 +41,8 @@ class Outcome:
     """The store's address, as it may be printed."""
     problem: str = ""
     """Why the sweep has no report: a sentence."""
+    files: Sequence[Path] = ()
+    """The report's page and its figures; empty if they are not on this machine."""
 
     @property
     def cells(self) -> tuple[CellRecord, ...]:
@@ -111,17 +115,19 @@ def execute(
                 writer.gather(parent, key_of_sweep, recorded.values())
         cells = tuple(records_of(plan, recording.finished, recorded))
         known = KeptComparisons(read_comparisons(store, earlier)) if earlier is not None else None
-        summary = SweepSummary(replace(record, cells=cells, run_id=parent or ""), known)
-        problem = ""
+        run_id = parent or (earlier.info.run_id if earlier is not None else "")
+        summary = SweepSummary(replace(record, cells=cells, run_id=run_id), known, release_command)
+        problem, files = "", list[Path]()
         with unhindered(store):
             try:
                 if parent:
                     finish_sweep(writer, store, summary)
                 elif recording.finished:
                     save_view(store)
+                files = report_files(store, run_id) if run_id else []
             except OSError as error:  # such as a disk that is full
                 problem = f"The report could not be written: {error.strerror}. The same command writes it again."
-        return Outcome(summary, store.shown, problem)
+        return Outcome(summary, store.shown, problem, files)
 
 
 def recorded_cells(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:

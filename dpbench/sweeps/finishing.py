@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from dpbench.records.names import COMPARISONS_FILE, REPORT_FOLDER
@@ -21,7 +22,7 @@ def finish_sweep(writer: Writer, store: Store, summary: SweepSummary) -> None:
     with tempfile.TemporaryDirectory(prefix="dpbench-") as name:
         folder = Path(name)
         figure = write_report(summary, folder / REPORT_FOLDER, pdfs=False)  # drawn by the command `report`, for who needs them
-        write_sweep_files(summary.sweep, folder)
+        write_sweep_files(replace(summary.sweep, releases=summary.releases), folder)
         (folder / COMPARISONS_FILE).write_text(json.dumps(content_of(summary.comparisons)), encoding="utf-8")
         ended: Ending = "FAILED" if any(cell.state == "failed" for cell in summary.cells) else "FINISHED"
         text = f"{links(store.experiment_id, parent, view)}\n\n{note(summary, figure)}"

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any
 from dpbench.base.cell_texts import csv_text
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord, DetailInMemory
-from dpbench.records.names import COMPARISONS_FILE, KIND, PLAN_FILE, PRESET, RECORDS_FILE, REPEATED, REQUEST_FILE
+from dpbench.records.names import (
+    COMPARISONS_FILE,
+    KIND,
+    PLAN_FILE,
+    PRESET,
+    RECORDS_FILE,
+    REPEATED,
+    REPORT_FILE,
+    REPORT_FOLDER,
+    REQUEST_FILE,
+    declared,
+)
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.tracking.artifact_folders import local_folder
 from dpbench.tracking.cell_files import StoredDetail, read_json
 from dpbench.tracking.store import Store, artifact_path
 
@@ -34,6 +46,18 @@ def write_sweep_files(sweep: SweepRecord, folder: Path) -> None:
     (folder / PLAN_FILE).write_text(csv_text([keys, *([row.get(key) for key in keys] for row in plan)]), encoding="utf-8")
     pandas.DataFrame([cell.as_columns() for cell in sweep.cells]).to_parquet(folder / RECORDS_FILE, index=False)
     (folder / REQUEST_FILE).write_text(json.dumps(sweep.request(), indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def report_files(store: Store, run_id: str) -> list[Path]:
+    """Return where a sweep's report lies on this machine, and its figures in their order; nothing if it lies elsewhere."""
+    home = local_folder(store.uri, store.client.get_run(run_id).info.artifact_uri)
+    folder = home / REPORT_FOLDER if home else None
+    if folder is None or not (folder / REPORT_FILE).is_file():
+        return []
+    order = [declaration.text for declaration in declared("figures")]
+    known = {path.stem: path for path in sorted(folder.glob("*.png"))}
+    first = [known.pop(name) for name in order if name in known]
+    return [folder / REPORT_FILE, *first, *known.values()]
 
 
 def read_comparisons(store: Store, run: "Run") -> dict[str, Any]:

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -105,18 +106,29 @@ def test_the_table_can_be_read_in_a_pipe(folder: Folder, printed: str) -> None:
     assert "\x1b" not in printed, "no colours in a pipe"
     lines = printed.splitlines()
     assert max(map(len, lines)) <= 120
-    assert lines[0].startswith("linear on census, SYNTHETIC data: rmse")
+    assert lines[0].startswith("linear on census, SYNTHETIC data: median rmse")
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
-    assert [tuple(row[:2]) for row in rows] == CELLS
-    for row, run_id in zip(sorted(rows), folder.ids("cell"), strict=True):
-        metrics = folder.metrics(run_id)
-        low, high = row[4].split(" - ")
-        shown = [row[2], low, high, row[5], row[6], row[7]]
-        names = [f"utility/rmse_{suffix}" for suffix in ("median", "p20", "p80")]
-        names += ["reference/no_privacy/rmse_median", "reference/mean_predictor/rmse_median", "privacy/epsilon_accounted"]
-        assert [float(number) for number in shown] == [float(f"{metrics[name]:.4g}") for name in names]
-        assert all(re.fullmatch(r"\d+\.\d+", number) for number in shown)
-        assert row[-1] == "sound"
+    assert [row[1] for row in rows] == ["0.1", "0.8", "3.2"], "one row for each ε"
+    numbers = [folder.metrics(run_id) for run_id in folder.ids("cell")]
+    for row in rows:
+        same = [metrics for metrics in numbers if metrics["privacy/epsilon_accounted"] == float(row[1])]
+        best = min(same, key=lambda metrics: metrics["utility/rmse_median"])
+        assert row[2] == "practically the same: dpba and fm"
+        assert float(row[3].replace(",", "")) == float(f"{best['utility/rmse_raw_median']:.4g}")
+        assert float(row[4]) == float(f"{best['utility/rmse_median']:.4g}")
+
+
+def test_it_says_where_the_report_and_the_figures_are_and_how_to_release_the_pick(folder: Folder, printed: str) -> None:
+    lines = [line.partition(": ") for line in printed.splitlines()]
+    paths = [folder.path / text for name, _, text in lines if name in ("Report", "Figure")]
+    assert len(paths) > 2
+    assert all(path.is_file() for path in paths)
+    (command,) = (text for name, _, text in lines if name == "Release it")
+    release = folder.run(*shlex.split(command)[3:])
+    assert release.returncode == 0, release.stderr
+    written = folder.path / "model.json"
+    assert json.loads(written.read_text())["privacy"]["epsilon"] == pytest.approx(0.8)
+    written.unlink()
 
 
 def test_it_ends_with_how_many_cells_ran_and_how_to_see_them(printed: str) -> None:

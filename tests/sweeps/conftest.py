@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from mlflow import MlflowClient
@@ -15,6 +17,9 @@ from mlflow.entities import Run
 
 from dpbench.__main__ import main
 from dpbench.registry.lookup import registry
+from dpbench.report import terminal_answer
+from dpbench.report.summary import SweepSummary
+from dpbench.report.terminal_table import print_table
 from dpbench.sweeps.hydra.config_groups import register
 from dpbench.tracking.store import open_store
 
@@ -34,11 +39,18 @@ class Answer:
     code: int
     out: str
     err: str
+    summary: SweepSummary | None = field(default=None, repr=False)
+    """Of the sweep whose decision was printed."""
 
     @property
     def table(self) -> list[list[str]]:
-        """The cells of the printed tables' rows, without frames."""
-        return [[cell.strip() for cell in line.strip("│").split("│")] for line in self.out.splitlines() if line.startswith("│")]
+        """The rows of the table of cells, without frames: a sweep prints its decision instead."""
+        text = self.out
+        if self.summary is not None:
+            out = io.StringIO()
+            print_table(self.summary, out)
+            text = out.getvalue()
+        return [[cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if line.startswith("│")]
 
     @property
     def counted(self) -> str:
@@ -64,9 +76,10 @@ class Home:
 
     def run(self, *arguments: str) -> Answer:
         self.capture.readouterr()
-        code = main(list(arguments))
+        with patch.object(terminal_answer, "print_answer", wraps=terminal_answer.print_answer) as printing:
+            code = main(list(arguments))
         out, err = self.capture.readouterr()
-        return Answer(code, out, err)
+        return Answer(code, out, err, printing.call_args.args[0] if printing.called else None)
 
     @property
     def files(self) -> list[str]:

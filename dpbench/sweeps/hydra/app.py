@@ -9,9 +9,12 @@ from functools import partial
 from omegaconf import DictConfig
 
 from dpbench.base.errors import Refused
-from dpbench.base.terminal import say
+from dpbench.base.terminal import console, say
+from dpbench.base.user_path import short_path
 from dpbench.records.cell_record import CellRecord
-from dpbench.sweeps.execution import execute
+from dpbench.report.formatting import plural
+from dpbench.report.summary import SweepSummary
+from dpbench.sweeps.execution import Outcome, execute
 from dpbench.sweeps.grid import Axis, GridPoint
 from dpbench.sweeps.hydra.composition import points_of
 from dpbench.sweeps.hydra.config_groups import register
@@ -19,7 +22,10 @@ from dpbench.sweeps.hydra.flags import for_hydra, split
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 from dpbench.sweeps.plan import plan, refuse_pruned
 from dpbench.sweeps.profile import profile_text
+from dpbench.sweeps.quick import quick_sentences
 
+PRESET_FIGURE = "figure"
+"""The name of the figure that a preset draws."""
 IGNORED_SECTIONS = ("sweep", "sweeper", "launcher")
 """Sections of Hydra's configuration for sweeps, which dpbench runs itself."""
 
@@ -66,23 +72,53 @@ def run_points(
     points: Sequence[GridPoint], *, sweep: bool, command: Sequence[str], overrides: Sequence[str], profile: bool = False
 ) -> int:
     """Run the points of a grid, print their table, say how to open the runs, and return the exit code."""
+    from dpbench.report.terminal_answer import print_answer
     from dpbench.report.terminal_table import print_table
 
-    planned = plan(points)
+    planned, config = plan(points), points[0].config
     if not sweep:
         refuse_pruned(planned)
-    config = points[0].config
+    for sentence in quick_sentences(planned, config):
+        console().print(sentence)
     outcome = execute(planned, config, sweep=sweep, command=command, overrides=overrides)
-    print_table(outcome.summary)
+    if sweep:
+        print_answer(outcome.summary)
+    else:
+        print_table(outcome.summary)
     for note in outcome.summary.sweep.notes:
         say(f"Note: {note}")
+    store = outcome.store if config["tracking"]["uri"] else ""
+    for line in [*_where(outcome, store, config["tracking"]["experiment"]), *_releases(outcome.summary)]:
+        say(line)
     say(_counts(outcome.cells))
-    say(f"Open the runs: {_ui_command(outcome.store if config['tracking']['uri'] else '', config['tracking']['experiment'])}")
+    say(f"Open the runs: {_ui_command(store, config['tracking']['experiment'])}")
     if profile:
         say(profile_text(), error=True)
     if outcome.problem:
         print(outcome.problem, file=sys.stderr)
     return outcome.exit_code
+
+
+def _where(outcome: Outcome, uri: str, experiment: str) -> list[str]:
+    """Return where a sweep's report and figures are, or the command that writes them; a preset's own figure comes first."""
+    if not outcome.files:
+        run_id = outcome.summary.sweep.run_id
+        words = ["python", "-m", "dpbench", "report", run_id, *_store_options(uri, experiment)]
+        return [f"Report: {shlex.join(words)}"] if run_id and not outcome.problem else []
+    page, *figures = map(short_path, outcome.files)
+    preset = outcome.summary.sweep.preset
+    own = f"{preset.title}: {figures.pop(0)}" if preset and figures and figures[0].stem == PRESET_FIGURE else ""
+    return [*([own] if own else []), f"Report: {page}", *(f"Figure: {figure}" for figure in figures)]
+
+
+def _releases(summary: SweepSummary) -> list[str]:
+    """Return the command that releases the picked row; of several problems the first, with how to find the others."""
+    if not (commands := summary.release_commands):
+        return []
+    (title, first), *others = commands
+    of = f" ({title})" if len(summary.boards) > 1 else ""
+    rest = [f"{plural(len(others), 'more release command')}, one for each problem: in the report."] if others else []
+    return [f"Release it{of}: {first}", *rest]
 
 
 def _counts(cells: Sequence[CellRecord]) -> str:
@@ -93,9 +129,11 @@ def _counts(cells: Sequence[CellRecord]) -> str:
 
 
 def _ui_command(uri: str, experiment: str) -> str:
-    options = ["--uri", uri] if uri else []
-    options += ["--experiment", experiment] if experiment != "dpbench" else []
-    return shlex.join(["python", "-m", "dpbench", "ui", *options])
+    return shlex.join(["python", "-m", "dpbench", "ui", *_store_options(uri, experiment)])
+
+
+def _store_options(uri: str, experiment: str) -> list[str]:
+    return [*(["--uri", uri] if uri else []), *(["--experiment", experiment] if experiment != "dpbench" else [])]
 
 
 def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = lambda _: 0) -> int:
