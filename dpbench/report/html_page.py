@@ -1,6 +1,10 @@
-"""The report of a sweep as one HTML page that needs nothing else: no network, no script, no file next to it."""
+"""The report of a sweep as one HTML page that needs nothing else: no network, and no file next to it.
+
+Its only script, which sorts tables and shows values under the pointer, is part of it; a policy in the page allows no other.
+"""
 
 import base64
+import hashlib
 import math
 import struct
 from collections.abc import Sequence
@@ -15,9 +19,11 @@ from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.explosion import EXPLOSION_FACTOR
 from dpbench.records.names import REPORT_FILE
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.decision import percent
+from dpbench.report.decision_texts import choice_sentences, scale_sentence
 from dpbench.report.formatting import group_by, listed, number, p_value_text, plural, quantity
 from dpbench.report.guarantees import audit_sentences, standings
-from dpbench.report.labels import unit_heading
+from dpbench.report.labels import error_heading, unit_heading
 from dpbench.report.leaderboards import Board, Level
 from dpbench.report.question import question
 from dpbench.report.release_price import HEADING
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
     from dpbench.report.figures.catalog import CaptionedFigure
 
 MAX_BOARDS = 12
+MAX_DECISIONS = 300
+"""Rows of the decision table."""
 MAX_PLACES = 60
 """Places that a leaderboard shows."""
 MAX_ROWS = 40
@@ -39,14 +47,25 @@ MAX_SENTENCES = 60
 """With more problems and values of ε than this, the page has no sentence for each of them."""
 MAX_TITLE_NAMES = 4
 """The page's title counts mechanisms, models or datasets if there are more."""
-FIGURE_SCALE = 0.6
+FIGURE_SCALE = 0.8
 """Width of a figure on the page in pixels of its file: below 1, so that it is sharp on a fine screen."""
 
 
 def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["CaptionedFigure"], folder: Path) -> str:
     """Return the whole page; ``folder`` holds the figures, and the page names its files."""
-    sweep, done, details = summary.sweep, summary.done, summary.details
+    sweep, done, details, script = summary.sweep, summary.done, summary.details, _script()
+    best = [row.best for row in summary.all_decisions if row.best]
     html = _template().render(
+        script=_as_is(script),
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        choice=choice_sentences(summary) if best else [],
+        scale_text=scale_sentence(summary),
+        rows=summary.all_decisions[:MAX_DECISIONS] if done else [],
+        hidden_rows=max(0, len(summary.all_decisions) - MAX_DECISIONS),
+        picks=summary.picks,
+        unit=unit_heading(best),
+        error_name=error_heading(summary.sweep, best),
+        releases=summary.release_commands,
         summary=summary,
         title=page_title(sweep),
         banners=[*warnings(sweep), *disclosures(done)],
@@ -137,13 +156,25 @@ def _facts(cells: Sequence[CellRecord]) -> list[tuple[str, str]]:
 
 
 @cache
+def _script() -> str:
+    return files("dpbench.report").joinpath("page.js").read_text(encoding="utf-8")
+
+
+def _as_is(text: str) -> Any:
+    """Return a text of our own that must not be escaped."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+@cache
 def _template() -> Any:
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"code": _code, "entry": entry_text, "label": label, "number": number}
     environment.filters |= {"separated": _separated, "shift": _shift, "visible_levels": _visible_levels}
-    environment.filters |= {"quantity": quantity, "unit_heading": _unit_heading}
+    environment.filters |= {"quantity": quantity, "unit_heading": _unit_heading, "percent": percent}
     environment.globals |= {"errors_are_private": ERRORS_ARE_PRIVATE, "price_heading": HEADING, "max_rows": MAX_ROWS}
     return environment.from_string(files("dpbench.report").joinpath("page.html.j2").read_text(encoding="utf-8"))
 

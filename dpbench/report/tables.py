@@ -13,8 +13,10 @@ from dpbench.records.names import (
     INTERVAL_METHOD,
     INTERVALS,
     SMALLEST_COVERAGE,
+    declared,
 )
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.decision_table import decision_table
 from dpbench.report.formatting import group_by, listed
 from dpbench.report.interval_texts import has_intervals
 from dpbench.report.leaderboards import Board
@@ -31,8 +33,15 @@ KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approx
 
 def tables_of(summary: SweepSummary) -> list[TextTable]:
     """Return every table that has a row."""
-    tables = [leaderboard(summary.boards), comparisons(summary.boards), ledger(summary.done), leaks(summary.done)]
-    tables += [attacks(summary), intervals(summary.done), health(summary.done), failures(summary.cells)]
+    tables = [
+        decision_table(summary),
+        leaderboard(summary.boards),
+        comparisons(summary.boards),
+        ledger(summary.done),
+        leaks(summary.done),
+    ]
+    tables += [attacks(summary), intervals(summary.done), health(summary.done, rates=True), health(summary.done, rates=False)]
+    tables += [failures(summary.cells)]
     return [table for table in tables if table.rows]
 
 
@@ -194,17 +203,25 @@ def _dataset_and_label(cell: CellRecord) -> tuple[str, str]:
     return cell.params["dataset"], label(cell)
 
 
-def health(cells: Sequence[CellRecord]) -> TextTable:
-    """Return the range of each health metric over a mechanism's cells, where it is not zero."""
+def health(cells: Sequence[CellRecord], *, rates: bool) -> TextTable:
+    """Return the range of each health metric over a mechanism's cells, where it is not zero: shares, or other numbers."""
     rows = []
     for names, group in group_by(cells, lambda cell: (cell.params["mechanism"], cell.params["model"], _data([cell]))).items():
         for name in dict.fromkeys(name for cell in group for name in cell.metrics if name.startswith("health/")):
             values = [cell.metrics[name] for cell in group if name in cell.metrics]
-            if any(values):
+            if any(values) and is_share(name) is rates:
                 counts = (sum(value != 0 for value in values), len(values))
                 rows.append((*names, name.removeprefix("health/"), min(values), max(values), *counts))
     header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
-    return TextTable("health", "Health: shares of the runs, from 0 to 1, and numbers that a fit settled on", header, rows)
+    if rates:
+        return TextTable("health", "Shares of the runs, rows or values, from 0 to 1", header, rows)
+    return TextTable("health_numbers", "Counts, sizes, and numbers that a fit settled on", header, rows)
+
+
+def is_share(metric: str) -> bool:
+    """Return whether a health metric is a share, as its declaration says."""
+    units = {declaration.text: declaration.unit for declaration in declared("cell_metrics")}
+    return "share" in units.get(metric, "")
 
 
 def failures(cells: Sequence[CellRecord]) -> TextTable:

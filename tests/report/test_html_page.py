@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from dpbench.report.html_page import page_title
 
 def test_the_page_needs_nothing_but_itself(sweep: SweepRecord, tmp_path: Path) -> None:
     page = page_of(sweep, tmp_path)
-    assert not page.all("script")
+    assert page.all("script") == [{}], "one script, which is on the page"
     assert not page.all("link")
     assert not page.all("iframe")
     links = [value for _, attributes in page.elements for name, value in attributes.items() if name in ("src", "href", "srcset")]
@@ -53,7 +55,7 @@ def test_a_hostile_name_is_shown_as_text(tmp_path: Path, undrawn: None) -> None:
     preset = Preset(name=HOSTILE, title=HOSTILE, shows=HOSTILE, chosen=HOSTILE)
     rows.append(CellRecord("failed", rows[0].params, reason=HOSTILE))
     page = page_of(SweepRecord(tuple(rows), f"python {HOSTILE}", preset=preset), tmp_path)
-    assert not page.all("script")
+    assert page.all("script") == [{}], "only the page's own"
     assert page.text.count(HOSTILE) > 8
 
 
@@ -67,12 +69,12 @@ def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monk
     page = Page((tmp_path / "report.html").read_text())
     (image,) = page.all("img")
     assert image["alt"] == f'The first. "quoted" {HOSTILE}'
-    assert (image["width"], image["height"]) == ("240", "120"), "0.6 of its pixels"
+    assert (image["width"], image["height"]) == ("320", "160"), "0.8 of its pixels"
 
 
 def test_the_page_shows_the_same_numbers(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page = page_of(sweep, tmp_path)
-    cells = {cell for row in page.tables[0][1:] for cell in row}
+    cells = {cell for row in page.tables[1][1:] for cell in row}
     for line in csv_of(tmp_path / "leaderboard.csv"):
         assert f"{float(line['median']):#.4g}" in cells
         assert f"{float(line['p20']):#.4g} to {float(line['p80']):#.4g}" in cells
@@ -170,21 +172,21 @@ def test_each_group_names_its_rule_and_has_a_first_rank_and_exploding_runs_are_c
     ]
     page = page_of(make_sweep(cells, COMMAND), tmp_path)
     rows = {
-        mechanism: row for row in page.tables[0] for mechanism in "abc" if any(text.split()[:1] == [mechanism] for text in row)
+        mechanism: row for row in page.tables[1] for mechanism in "abc" if any(text.split()[:1] == [mechanism] for text in row)
     }
     assert "the smallest proven sensitivity (tight)" in rows["a"][0]
     assert "the sensitivity of the rule 'paper'" in rows["c"][0]
-    assert (rows["a"][1], rows["b"][0], rows["c"][1]) == ("1", "1", "1")
+    assert (rows["a"][1], rows["b"][1], rows["c"][1]) == ("1", "1", "1")
     assert "practically the same" in rows["b"]
     assert "(explodes in 24 of 24 runs, up to 0.31)" in " ".join(rows["c"])
 
 
 def test_the_leaderboard_shows_errors_in_the_target_s_unit_too(tmp_path: Path, undrawn: None) -> None:
     tags, metrics = {"dpbench.target_unit": "USD"}, {"utility/rmse_raw_median": 26_850.0}
-    with_unit = page_of(SweepRecord((person_cell("fm", 0.2, metrics=metrics, tags=tags),), COMMAND), tmp_path / "a").tables[0]
+    with_unit = page_of(SweepRecord((person_cell("fm", 0.2, metrics=metrics, tags=tags),), COMMAND), tmp_path / "a").tables[1]
     assert with_unit[0][4] == "in USD"
     assert with_unit[1][3:5] == ["0.2000", "26,850"]
-    without = page_of(SweepRecord((person_cell("fm", 0.2),), COMMAND), tmp_path / "b").tables[0]
+    without = page_of(SweepRecord((person_cell("fm", 0.2),), COMMAND), tmp_path / "b").tables[1]
     assert len(without[0]) == len(with_unit[0]) - 1
 
 
@@ -192,3 +194,53 @@ def test_the_notes_on_a_sweep_stand_below_its_command(sweep: SweepRecord, tmp_pa
     note = "The recorded command has *** in place of the store's password."
     text = page_of(replace(sweep, notes=(note,)), tmp_path).text
     assert note in text.partition(COMMAND)[2]
+
+
+def test_a_policy_in_the_page_allows_its_own_script_and_nothing_else(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
+    write_report(sweep, tmp_path)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = (meta["content"] for meta in Page(text).all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def test_the_figure_comes_first_and_then_the_decision(sweep: SweepRecord, tmp_path: Path) -> None:
+    page = page_of(sweep, tmp_path)
+    order = [(tag, attributes.get("class") or attributes.get("id")) for tag, attributes in page.elements]
+    places = [order.index(("figure", None)), order.index(("table", "decision plain")), order.index(("section", "leaderboard"))]
+    assert places == sorted(places)
+
+
+def test_the_points_of_a_figure_have_their_values(sweep: SweepRecord, tmp_path: Path) -> None:
+    page = page_of(sweep, tmp_path)
+    assert "good, ε = 0.5: 0.4 (20-80 % of the runs: 0.39 to 0.41)" in page.text
+    assert len(page.all("circle")) > 4
+
+
+def test_many_problems_have_one_row_each_and_every_epsilon_below(tmp_path: Path, undrawn: None) -> None:
+    cells = [
+        person_cell("fm", error, epsilon, params={"dataset": f"d{number}"})
+        for number in range(30)
+        for epsilon, error in ((1, 0.13), (2, 0.11))
+    ]
+    page = page_of(make_sweep(cells, COMMAND), tmp_path)
+    first, second = page.tables[:2]
+    assert (len(first) - 1, len(second) - 1) == (30, 60)
+    assert len(csv_of(tmp_path / "decision.csv")) == 60
+
+
+def test_a_loss_of_more_than_everything_has_no_bar(tmp_path: Path, undrawn: None) -> None:
+    cells = [person_cell("good", 0.11), person_cell("bad", 1.364)]
+    write_report(make_sweep(cells, COMMAND), tmp_path)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ">316 %<" in text
+    assert text.count("--share: ") == 1
+
+
+def test_shares_and_other_numbers_of_health_have_tables_of_their_own(tmp_path: Path, undrawn: None) -> None:
+    cell = person_cell("good", 0.2, metrics={"health/repaired": 0.25, "health/penalty": 3.5})
+    page = page_of(make_sweep([cell], COMMAND), tmp_path)
+    shares, numbers = (table for table in page.tables if table[0][-4:-2] == ["smallest", "largest"])
+    assert [row[3] for row in shares[1:]] == ["repaired"]
+    assert [row[3] for row in numbers[1:]] == ["penalty"]

@@ -11,7 +11,9 @@ from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import style
 from dpbench.report.figures.distributions import MAX_VALUES, draw_boxes, draw_roc
+from dpbench.report.figures.fit_times import times_differ
 from dpbench.report.figures.forest import draw_forest, forest_of
+from dpbench.report.figures.hover import Mark
 from dpbench.report.figures.lines import band_text, draw_lines, foot
 from dpbench.report.figures.panels import MAX_PANELS, FigureData, Panel, Position, varying, without_attacks
 from dpbench.report.figures.penalties import penalty_sentence
@@ -37,6 +39,8 @@ class CaptionedFigure:
     title: str
     caption: str
     figure: Figure
+    marks: tuple[Mark, ...] = ()
+    """The points that show their values under the pointer."""
 
 
 def save_figures(sweep: SweepRecord, folder: Path, *, pdfs: bool = True) -> list[CaptionedFigure]:
@@ -143,11 +147,12 @@ def _lines_figure(
     data: FigureData, name: str, title: str, text: str, panels: Sequence[Panel], **options: Any
 ) -> CaptionedFigure | None:
     visible = data.with_excess(panels[:MAX_PANELS])
-    figure = draw_lines(data, visible, title, **options) if visible else None
+    figure, marks = draw_lines(data, visible, title, **options) if visible else (None, ())
     excess = any(panel.excess for panel in visible)
     text = " ".join(filter(None, [text, *_lost_to_the_mean(data, panels[:MAX_PANELS]), EXCESS_TEXT if excess else ""]))
     cells = [cell for panel in visible for cell in panel.cells]
-    return _captioned(data, name, title, text, cells, figure, panels=len(panels))
+    captioned = _captioned(data, name, title, text, cells, figure, panels=len(panels))
+    return replace(captioned, marks=marks) if captioned else None
 
 
 def _lost_to_the_mean(data: FigureData, panels: Sequence[Panel]) -> list[str]:
@@ -230,8 +235,10 @@ def _caps(panel: Panel) -> dict[str, dict[Position, float]]:
 
 
 def time_figure(data: FigureData) -> CaptionedFigure | None:
-    """Draw what a lower error costs in time."""
+    """Draw what a lower error costs in time, if the times of two curves differ by more than noise."""
     timed = [cell for cell in data.fits if len(data.styles) > 1 and cell.metrics.get("time/fit_seconds", 0.0) > 0]
+    if not any(times_differ(data, cells) for cells in data.by_panel(timed)):
+        return None
     along, annotated = label_of(data.spec.x), data.spec.x
     data = data.showing(x="time/fit_seconds", references=(), excess=False)
     text = (

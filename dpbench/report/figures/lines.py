@@ -1,7 +1,7 @@
 """Curves over x, and what every kind of figure has: references, the legend's order, the line of explanation below."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures import style
 from dpbench.report.figures.axes import MAX_NAMED_VALUES, inside, scale, ticks
+from dpbench.report.figures.hover import Mark, marks
 from dpbench.report.figures.panels import FigureData, Panel, Point, Position, in_rows, positions
 from dpbench.report.figures.sheet import Sheet, annotate
 from dpbench.report.figures.style import CurveStyle
@@ -49,19 +50,41 @@ class _Content:
         return [[point for point in curve if point.x is not None] for curve in self.curves.values()]
 
 
-def draw_lines(data: FigureData, panels: Sequence[Panel], title: str, *, annotated: str = "", joined: bool = True) -> Figure:
-    """Draw curves over x, one set of axes per panel; ``annotated`` is a parameter whose value is written next to each point."""
+def draw_lines(
+    data: FigureData, panels: Sequence[Panel], title: str, *, annotated: str = "", joined: bool = True
+) -> tuple[Figure, tuple[Mark, ...]]:
+    """Draw curves over x, one set of axes per panel, and return the figure with its points.
+
+    ``annotated`` is a parameter whose value is written next to each point.
+    """
     rows = in_rows(panels, data.page)
     sheet = Sheet.of(data.page, [len(row) for row in rows], alone=(4.6, 3.0), among=(3.1, 2.4))
     handles: dict[str, Artist] = {}
     remarks: dict[str, None] = {}
+    drawn: list[_Content] = []
     for axes_row, row in zip(sheet.rows, rows, strict=True):
         contents = [_content(data, axes, panel) for axes, panel in zip(axes_row, row, strict=True)]
+        drawn += contents
         remarks |= dict.fromkeys(_draw_row(data, sheet, contents, handles, annotated=annotated, joined=joined))
     cells = [cell for panel in panels for cell in panel.cells]
     bands = f"{'Bars' if annotated else 'Bands'}: {band_text(data)}." if band_text(data) else ""
     numbers = f"Next to the points: {label_of(annotated)}." if annotated else ""
-    return sheet.finish(legend(handles, data), title, foot(cells, bands, numbers, *remarks))
+    figure = sheet.finish(legend(handles, data), title, foot(cells, bands, numbers, *remarks))
+    return figure, marks(point for content in drawn for point in _values(data, content))
+
+
+def _values(data: FigureData, content: _Content) -> Iterator[tuple[Axes, float, float, str]]:
+    """Yield each point of a panel with its values in words."""
+    panel = content.panel
+    at = positions([point.x for point in content.points])
+    for name, curve in content.curves.items():
+        for point in curve:
+            if point.x is None:
+                continue
+            ends = "" if math.isnan(point.low) else f" ({band_text(data)}: {point.low:.4g} to {point.high:.4g})"
+            epsilon = f" at ε = {point.cell.epsilon:g}" if panel.x != "epsilon" and point.cell.epsilon is not None else ""
+            where = f"{data.label(panel.x)} = {position_text(point.x)}"
+            yield content.axes, at[point.x], point.y, f"{name}{epsilon}, {where}: {point.y:.4g}{ends}"
 
 
 def band_text(data: FigureData) -> str:
