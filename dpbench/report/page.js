@@ -1,6 +1,6 @@
 "use strict";
-/* Sorting and filtering of tables, and values under the pointer. Without it, the page shows all the same. */
-const MIN_FILTERED_ROWS = 8;
+/* Sorting and filtering of tables, and values under the pointer. The page can be read without it. */
+const MIN_FILTERED_ROWS = 5;
 const numberIn = text => {
   const found = text.replace(/,/g, "").replace("\u2212", "-").match(/^[^\d-]*(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)/i);
   return found ? Number(found[1]) : NaN;

@@ -36,7 +36,7 @@ def release_command(cell: CellRecord) -> str:
         return ""
     if FRAME_PREFIX in str(config["dataset"].get("path", "")):  # a table that was passed from Python is no file
         return ""
-    words = [word for kind in KINDS for word in _component(kind, config[kind], config["sensitivity"])]
+    words = [word for kind in KINDS for word in _component(kind, config[kind], str(config.get("sensitivity", "")))]
     own_unit = abs(accounted - cell.epsilon) > MATCH_TOLERANCE * cell.epsilon
     words += [f"epsilon={cell.epsilon:g}", *(["budget=claimed"] if own_unit else [])]
     defaults = _default_settings()

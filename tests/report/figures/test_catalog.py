@@ -83,10 +83,11 @@ def test_the_frontier_shows_the_attack_the_controls_and_a_cap_above_all_points()
     assert axes.get_title() == "linear on wine, attack=odd"
 
 
-def test_time_needs_two_mechanisms() -> None:
-    timed = {"time/fit_seconds": 0.02}
+def test_time_needs_two_mechanisms_whose_times_differ() -> None:
+    timed, slow = {"time/fit_seconds": 0.02}, {"time/fit_seconds": 0.2}
     assert "time_vs_error" not in drawn(grid("fm", metrics=timed))
-    (axes,) = drawn(grid("fm", "dpba", metrics=timed))["time_vs_error"].figure.axes
+    assert "time_vs_error" not in drawn(grid("fm", "dpba", metrics=timed))
+    (axes,) = drawn([*grid("fm", metrics=timed), *grid("dpba", metrics=slow)])["time_vs_error"].figure.axes
     assert {x for x, _, _ in marks(axes, BLUE)} == {0.02}
 
 
