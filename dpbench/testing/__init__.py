@@ -9,7 +9,7 @@
 """
 
 from dpbench.testing.conformance import assert_conforms, conformance, conforms
-from dpbench.testing.findings import Finding, Findings
+from dpbench.testing.findings import Findings, LawOutcome
 from dpbench.testing.running import check
 
-__all__ = ["Finding", "Findings", "assert_conforms", "check", "conformance", "conforms"]
+__all__ = ["Findings", "LawOutcome", "assert_conforms", "check", "conformance", "conforms"]

@@ -69,8 +69,8 @@ def controls(case: AttackCase) -> None:
 
 @law(
     "Against weights that follow from no row, the attack guesses as well as chance.",
-    "Judge guesses on rows that the attack has not seen the answer of; a difference is a mistake in what it is told, or in the "
-    "metric.",
+    "Judge guesses on rows that the attack has not seen the answer of; a difference is a mistake in what it gets to know, or in "
+    "the metric.",
 )
 def chance(case: AttackCase) -> None:
     case.require_attack()

@@ -16,7 +16,7 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True)
-class Check:
+class LawCheck:
     """A law that components of one kind must keep."""
 
     name: str
@@ -30,6 +30,6 @@ class Check:
     """Whether the checks that follow make sense only if this one passes."""
 
 
-def law(text: str, advice: str, needed: bool = False) -> Callable[[Callable[[Case], None]], Check]:
+def law(text: str, advice: str, needed: bool = False) -> Callable[[Callable[[Case], None]], LawCheck]:
     """Turn a function into the check of a law; the function's name, with spaces, is the check's."""
-    return lambda function: Check(function.__name__.replace("_", " "), text, advice, function, needed)
+    return lambda function: LawCheck(function.__name__.replace("_", " "), text, advice, function, needed)

@@ -5,7 +5,7 @@ from typing import Any
 
 from dpbench.base.one_thread import one_thread
 from dpbench.registry.lookup import registry
-from dpbench.testing.checks import Check
+from dpbench.testing.checks import LawCheck
 from dpbench.testing.kinds import case_of, checks_of_kind, kind_of
 from dpbench.testing.running import check, run_check
 
@@ -21,14 +21,14 @@ def conforms(kind: str, name: str) -> None:
     assert_conforms(registry().get(kind, name))
 
 
-def conformance(component: Any) -> Callable[[Check], None]:
+def conformance(component: Any) -> Callable[[LawCheck], None]:
     """Return a test function for pytest with a test case for each check: ``test_shrunk = conformance(Shrunk)``."""
     import pytest
 
     cases: list[Any] = []  # one for all checks, made by the first of them
 
     @pytest.mark.parametrize("check", checks_of_kind(kind_of(component)), ids=lambda check: check.name)
-    def test(check: Check) -> None:
+    def test(check: LawCheck) -> None:
         if not cases:
             cases.append(case_of(component))
         with one_thread():

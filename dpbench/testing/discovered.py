@@ -1,7 +1,7 @@
 """Check what the registry lists: a plugin that cannot be used has one finding, which says why."""
 
 from dpbench.registry.discovery import Registration
-from dpbench.testing.findings import Finding, Findings
+from dpbench.testing.findings import Findings, LawOutcome
 from dpbench.testing.running import check
 
 LAW = "The plugin is loaded, and what it offers can be used."
@@ -13,7 +13,7 @@ def check_registration(entry: Registration) -> Findings:
     if entry.health == "ok":
         return check(entry.offer)
     if entry.health == "missing":
-        finding = Finding("loading", LAW, "not applicable", entry.reason)
+        finding = LawOutcome("loading", LAW, "not applicable", entry.reason)
     else:
-        finding = Finding("loading", LAW, "failed", entry.reason, ADVICE)
+        finding = LawOutcome("loading", LAW, "failed", entry.reason, ADVICE)
     return Findings(entry.kind, entry.name, (finding,), {})

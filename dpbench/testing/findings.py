@@ -8,7 +8,7 @@ State = Literal["ok", "failed", "expected failure", "not applicable"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class LawOutcome:
     """The outcome of one check."""
 
     check: str
@@ -29,12 +29,12 @@ class Findings:
 
     kind: str
     name: str
-    found: tuple[Finding, ...]
+    found: tuple[LawOutcome, ...]
     cost: Mapping[str, float]
     """What the component takes: CPU seconds and bytes by what they are for. They differ from machine to machine."""
 
     @property
-    def failures(self) -> tuple[Finding, ...]:
+    def failures(self) -> tuple[LawOutcome, ...]:
         """The checks that failed, without expected failures."""
         return tuple(finding for finding in self.found if finding.state == "failed")
 

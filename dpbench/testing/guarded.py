@@ -13,7 +13,7 @@ from dpbench.testing.checks import Failure, NotApplicable
 
 T = TypeVar("T")
 QUOTED_CHARACTERS = len("0.1234")
-"""So many characters of a number in a text are no coincidence."""
+"""Characters of a number in a text that are no coincidence."""
 MIN_QUOTED = 0.001
 """Smaller numbers begin with zeros, which any text may contain."""
 

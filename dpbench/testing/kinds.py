@@ -7,11 +7,11 @@ from dpbench.base.errors import Refused
 from dpbench.contracts.hooks import OFFERS
 from dpbench.testing import attacks, components, datasets, losses, mechanisms, metrics, models, papers, privacy_claims
 from dpbench.testing.attack_case import AttackCase
-from dpbench.testing.checks import Check
+from dpbench.testing.checks import LawCheck
 from dpbench.testing.mechanism_case import MechanismCase
 from dpbench.testing.model_case import ModelCase
 
-CHECKS: dict[str, tuple[Check, ...]] = {
+CHECKS: dict[str, tuple[LawCheck, ...]] = {
     "mechanism": (*components.CHECKS, *mechanisms.CHECKS, *privacy_claims.CHECKS),
     "model": (*components.CHECKS, *models.CHECKS, *losses.CHECKS),
     "dataset": (*components.CHECKS, *datasets.CHECKS),
@@ -41,7 +41,7 @@ def kind_of(component: Any) -> str:
     )
 
 
-def checks_of_kind(kind: str) -> tuple[Check, ...]:
+def checks_of_kind(kind: str) -> tuple[LawCheck, ...]:
     """Return the checks of a kind, in the order in which they are run."""
     return CHECKS[kind]
 

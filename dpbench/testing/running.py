@@ -7,9 +7,9 @@ from typing import Any
 from dpbench.base.errors import described
 from dpbench.base.one_thread import one_thread
 from dpbench.privacy.replay import Violation
-from dpbench.testing.checks import Check, Failure, NotApplicable
+from dpbench.testing.checks import Failure, LawCheck, NotApplicable
 from dpbench.testing.cost import cost_of
-from dpbench.testing.findings import Finding, Findings
+from dpbench.testing.findings import Findings, LawOutcome
 from dpbench.testing.kinds import case_of, checks_of_kind, kind_of
 
 
@@ -21,38 +21,38 @@ def check(component: Any) -> Findings:
     return Findings(kind, component.name, found, cost)
 
 
-def run_checks(component: Any) -> Iterator[Finding]:
+def run_checks(component: Any) -> Iterator[LawOutcome]:
     """Yield the outcome of each check."""
     with one_thread():
         case, missing = None, ""
         for each in checks_of_kind(kind_of(component)):
             if missing:
-                yield Finding(each.name, each.law, "not applicable", missing)
+                yield LawOutcome(each.name, each.law, "not applicable", missing)
                 continue
             try:
                 case = case_of(component) if case is None else case
                 finding = run_check(each, case, component)
             except Exception as error:  # noqa: BLE001  a class whose objects cannot be made
-                finding = Finding(each.name, each.law, "failed", f"It cannot be built: {described(error)}.", each.advice)
+                finding = LawOutcome(each.name, each.law, "failed", f"It cannot be built: {described(error)}.", each.advice)
             if each.needed and finding.state != "ok":
                 missing = f"{each.name!r} failed" if finding.state == "failed" else finding.text
             yield finding
 
 
-def run_check(check: Check, case: Any, component: Any) -> Finding:
+def run_check(check: LawCheck, case: Any, component: Any) -> LawOutcome:
     """Run one check, and compare its outcome with what the component declares."""
     start = time.process_time()
     text = _failure_of(check.run, case)
     seconds = time.process_time() - start
     expected = getattr(component, "expected_failures", {}).get(check.name, "")
     if isinstance(text, NotApplicable):
-        return Finding(check.name, check.law, "not applicable", str(text), seconds=seconds)
+        return LawOutcome(check.name, check.law, "not applicable", str(text), seconds=seconds)
     if text and expected:
-        return Finding(check.name, check.law, "expected failure", expected, seconds=seconds)
+        return LawOutcome(check.name, check.law, "expected failure", expected, seconds=seconds)
     if expected:
         advice = f"Remove {check.name!r} from expected_failures."
-        return Finding(check.name, check.law, "failed", "It was expected to fail, but the law holds.", advice, seconds)
-    return Finding(check.name, check.law, "failed" if text else "ok", text, check.advice if text else "", seconds)
+        return LawOutcome(check.name, check.law, "failed", "It was expected to fail, but the law holds.", advice, seconds)
+    return LawOutcome(check.name, check.law, "failed" if text else "ok", text, check.advice if text else "", seconds)
 
 
 def _failure_of(run: Callable[[Any], None], case: Any) -> str | NotApplicable:

@@ -11,7 +11,7 @@ from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.table import Table
 from dpbench.registry.lookup import registry
-from dpbench.testing.checks import Check
+from dpbench.testing.checks import LawCheck
 from dpbench.testing.kinds import case_of, checks_of_kind
 from dpbench.testing.running import run_check
 
@@ -20,7 +20,7 @@ MODELS = registry().names("model")
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("check", checks_of_kind("model"), ids=lambda check: check.name)
-def test_every_model_keeps_the_laws_of_the_kit(name: str, check: Check) -> None:
+def test_every_model_keeps_the_laws_of_the_kit(name: str, check: LawCheck) -> None:
     model = registry().get("model", name)
     finding = run_check(check, case_of(model), model)
     assert finding.state != "failed", finding.text

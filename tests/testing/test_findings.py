@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from dpbench.testing.findings import Finding, Findings
+from dpbench.testing.findings import Findings, LawOutcome
 
-PASSED = Finding("result", "A fit has weights.", "ok")
-EXPECTED = Finding("limit", "Noise vanishes.", "expected failure", "bins are coarse")
-FAILED = Finding("replay", "Bounds hold.", "failed", "An answer moved too far.", "Raise the bound.")
+PASSED = LawOutcome("result", "A fit has weights.", "ok")
+EXPECTED = LawOutcome("limit", "Noise vanishes.", "expected failure", "bins are coarse")
+FAILED = LawOutcome("replay", "Bounds hold.", "failed", "An answer moved too far.", "Raise the bound.")
 
 
 def test_each_check_is_one_line_and_a_failure_says_what_to_do() -> None:
