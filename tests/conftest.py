@@ -58,6 +58,7 @@ SLOW = (
 LONG = (
     *("guard", "browser", "sweeps/test_auditing.py", "sweeps/engines", "sweeps/test_same_bits.py"),
     *("sweeps/test_running.py", "sweeps/test_folder_delivery.py", "plugins/test_conformance.py"),
+    "testing/test_wrong_plugins.py",
     *("audit/test_false_alarms.py", "audit/test_procedure.py", "report/statistics/test_medians.py"),
     *("tracking/test_postgresql.py", "tracking/test_ui_server.py", "end_to_end/test_commands.py", "end_to_end/test_docs.py"),
     *("end_to_end/test_odd_command_lines.py", "end_to_end/test_outages.py", "end_to_end/test_repeated_commands.py"),

@@ -49,7 +49,6 @@ def put(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return copy
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_it_gets_the_right_sentence(name: str, put: Any, capsys: pytest.CaptureFixture[str]) -> None:
     put(name)
@@ -65,7 +64,6 @@ def test_there_is_one_for_every_kind() -> None:
     assert lines >= {f"def dpbench_{kind}s():" for kind in OFFERS}
 
 
-@pytest.mark.long
 def test_all_of_them_together_change_no_number_of_a_sweep(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     before = numbers(CELLS)
     put(*WRONG)
