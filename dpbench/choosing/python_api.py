@@ -20,7 +20,7 @@ from dpbench.registry.lookup import build
 
 
 @dataclass(frozen=True)
-class Answer:
+class Choosing:
     """What ``choose`` answers: print it, or read its numbers.
 
     ``mechanism`` is the name that is chosen. ``epsilon``, ``rows`` and ``share_lost`` each have ``typical`` and ``safe``,
@@ -75,7 +75,7 @@ def choose(
     target_risk: float | None = None,
     r_squared: tuple[float, float] = PLAUSIBLE_R_SQUARED,
     dialect: Mapping[str, Any] | None = None,
-) -> Answer:
+) -> Choosing:
     """Choose a mechanism and an ε (or a number of rows) from public facts; no private row is used.
 
     ``choose(8000, "people.yaml", target_error=0.1)`` returns the smallest ε at which at most 10 % of what is explained is lost;
@@ -108,7 +108,7 @@ def choose(
         raise Refused(f"None of the mechanisms fits model={facts.model.name}.")
     paths = {"path": data, "bounds": bounds if is_file else None}
     files = {key: os.fspath(path) for key, path in paths.items() if isinstance(path, (str, os.PathLike))}
-    return Answer(choice, {**files, **(dialect or {})})
+    return Choosing(choice, {**files, **(dialect or {})})
 
 
 def _count_rows(data: Any, dialect: Mapping[str, Any]) -> int:

@@ -54,7 +54,7 @@ def test_the_columns_fit_the_page_by_their_widths(table: TextTable) -> None:
 def test_every_table_of_a_report_has_its_rows_and_is_balanced(sweep: SweepRecord, tmp_path: Path, undrawn: None) -> None:
     page_of(sweep, tmp_path)
     written = sorted(path.stem for path in tmp_path.glob("*.tex"))
-    assert written == ["comparisons", "failures", "leaderboard", "leaks", "ledger"]
+    assert written == ["comparisons", "decision", "failures", "leaderboard", "leaks", "ledger"]
     for name in written:
         text = (tmp_path / f"{name}.tex").read_text(encoding="utf-8")
         assert len(rows_of(text)) == len(csv_of(tmp_path / f"{name}.csv"))

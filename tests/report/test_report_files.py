@@ -18,7 +18,7 @@ ONE, TWO = make_sweep([make_cell("fm")]), make_sweep([make_cell("fm"), make_cell
 
 def test_it_holds_the_page_and_every_table_with_rows(sweep: SweepRecord, tmp_path: Path) -> None:
     assert write_report(sweep, tmp_path) is None, "no figure"
-    tables = {"leaderboard", "comparisons", "ledger", "leaks", "failures"}
+    tables = {"decision", "leaderboard", "comparisons", "ledger", "leaks", "failures"}
     files = {f"{name}.{kind}" for name in tables for kind in ("csv", "tex")}
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "summary.csv", *files}
 

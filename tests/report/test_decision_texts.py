@@ -1,0 +1,46 @@
+"""The sentences below the decision table say which row to pick, why, and what picking by these errors costs."""
+
+from __future__ import annotations
+
+from cell_factory import make_sweep
+from report_helpers import person_cell
+
+from dpbench.records import names
+from dpbench.records.cell_record import CellRecord
+from dpbench.report.decision_texts import CHOOSING_COSTS, INTERVALS_TEXT, choice_sentences, pick_sentence, scale_sentence
+from dpbench.report.summary import SweepSummary
+
+
+def summary_of(*cells: CellRecord) -> SweepSummary:
+    return SweepSummary(make_sweep(cells))
+
+
+def test_the_pick_is_named_with_its_reason_and_what_choosing_costs() -> None:
+    private = {names.DIGEST_KEY: "abc"}
+    first, *others = choice_sentences(
+        summary_of(*(person_cell("fm", error, e, tags=private) for e, error in ((1, 0.3), (2, 0.13))))
+    )
+    assert first.startswith("Pick the mechanism fm at ε = 2: the smallest ε of this sweep at which privacy costs at most 10 %")
+    assert CHOOSING_COSTS in others
+
+
+def test_where_every_epsilon_loses_much_the_least_loss_is_named() -> None:
+    (first, *_) = choice_sentences(summary_of(person_cell("fm", 0.3)))
+    assert first.startswith("At every ε of this sweep privacy costs more than 10 %")
+    assert "The least is lost with the mechanism fm at ε = 0.8" in first
+
+
+def test_without_a_pick_the_sentence_says_what_to_try() -> None:
+    assert "try a larger ε, or more rows" in pick_sentence(None)
+
+
+def test_several_problems_are_counted() -> None:
+    cells = [person_cell("fm", error, params={"dataset": name}) for name, error in (("a", 0.11), ("b", 0.3))]
+    (first, *_) = choice_sentences(summary_of(*cells))
+    assert first.endswith("Privacy costs at most 10 % of what the features can tell in 1 of 2 problems.")
+
+
+def test_the_scale_names_both_ends_and_intervals_only_where_there_are_some() -> None:
+    text = scale_sentence(summary_of(person_cell("fm", 0.13)))
+    assert text.startswith("Lost to privacy: 0 % is the fit without privacy (0.1000), 100 % is predicting the same mean")
+    assert INTERVALS_TEXT not in text
