@@ -30,7 +30,7 @@ class ComponentCase:
 @law(
     "The class keeps the contract of its kind: a frozen dataclass with a name, a docstring, and options with defaults and "
     "limits.",
-    "Change what the sentence names; docs/writing_a_plugin.md has an example of each kind.",
+    "Change what the sentence names; docs/authors has an example of each kind.",
     needed=True,
 )
 def declaration(case: ComponentCase) -> None:

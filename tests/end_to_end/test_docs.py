@@ -21,7 +21,6 @@ from pyarrow import parquet
 
 from dpbench.__main__ import main
 from dpbench.files.bounds_file import parse_bounds
-from dpbench.privacy.queries.query import RowQuery
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
@@ -61,7 +60,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_tour_is_among_the_pages() -> None:
     names = {page.name for page in PAGES}
     own = {"attack.md", "dataset.md", "metric.md", "model.md"}
-    assert names == own | {"experiments.md", "writing_a_plugin.md"}, "a page that is new here needs nothing but its name"
+    assert names == own | {"experiments.md", "mechanism.md"}, "a page that is new here needs nothing but its name"
     texts = [GUIDE, *(page.read_text(encoding="utf-8") for page in PAGES)]
     assert all(len(BLOCK.findall(text)) == text.count("<!-- test:") for text in texts)
 
@@ -158,22 +157,21 @@ def test_what_a_page_says_works_in_its_order(page: Path, say: Say, tmp_path: Pat
 
 
 def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Say, tmp_path: Path) -> None:
-    page = ROOT / "docs" / "writing_a_plugin.md"
-    blocks = {block["what"]: block["text"] for block in BLOCK.finditer(page.read_text(encoding="utf-8"))}
+    page = ROOT / "docs" / "authors" / "mechanism.md"
+    found = [(block["what"], block["text"]) for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    first_command, blocks = next(text for what, text in found if what == "command"), dict(found)
     (tmp_path / "my_folder").mkdir()
-    for name in ("my_folder/shrunk.py", "my_folder/largest.py"):
+    for name in ("my_folder/shrunk.py", "my_folder/careful.py"):
         (tmp_path / name).write_text(blocks[name], encoding="utf-8")
-    own_query = tmp_path / "my_folder" / "_large_errors.py"
-    own_query.write_text(blocks["my_folder/_large_errors.py"], encoding="utf-8")
-    assert issubclass(runpy.run_path(str(own_query))["LargeErrors"], RowQuery)
     code, out, err = say("python -m dpbench --plugins-dir my_folder plugins")
     assert code == 0, err
     assert re.search(r"shrunk +ε-DP +ok +Run the functional mechanism and shrink the weights towards zero\.", out)
-    assert re.search(r"metric +max_error +ok +The largest absolute error of a test row\.", out)
     code, out, err = say("python -m dpbench --plugins-dir my_folder check shrunk")
     assert code == 0, out + err
     assert "expected failure  limit" in out
-    code, out, err = say(blocks["command"].replace("my_folder", "my_folder plan", 1))
+    code, out, err = say("python -m dpbench --plugins-dir my_folder check careful")
+    assert code == 0, out + err
+    code, out, err = say(first_command.replace("my_folder", "my_folder plan", 1))
     assert code == 0, err
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
     assert [row[:2] for row in rows] == [["run", "shrunk"], ["run", "shrunk"], ["run", "fm"]]
