@@ -34,6 +34,7 @@ def reports(home: Path) -> list[Path]:
     return sorted((home / "mlartifacts").glob("*/artifacts/report"), key=lambda path: len((path / "summary.csv").read_text()))
 
 
+@pytest.mark.long
 def test_from_the_records_alone_it_is_the_report_that_the_sweep_wrote(home: Path, tmp_path: Path, capsys: Capture) -> None:
     assert main(["report"]) == 0
     assert f"Written: {tmp_path / 'report' / 'report.html'}" in capsys.readouterr().out

@@ -142,6 +142,7 @@ def test_every_command_about_data_runs_as_it_is_printed(heading: str, say: Say, 
         assert "PRUNED" not in out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_says_works_in_its_order(page: Path, say: Say, tmp_path: Path) -> None:
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
