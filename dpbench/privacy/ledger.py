@@ -1,5 +1,6 @@
 """The ledger lists every private answer with its price, and keeps a budget that cannot be overspent."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -90,10 +91,13 @@ class Ledger:
         paid = [self._common, *self._of_run.values()] if run is None else [self._of_run.get(run, self._common)]
         total = max(self.budget.spent([*(line.cost for line in lines), entry.cost]) for lines in paid)
         if total > self.budget.epsilon * (1 + ROUNDING):
-            raise Overspent(
+            text = (
                 f"The query {entry.query!r} would bring the cost to {total:.6g}, above the budget of {self.budget.epsilon:.6g} "
-                f"({self.budget.currency}). Nothing was drawn."
             )
+            text += f"({self.budget.currency}). Nothing was drawn."
+            if total == math.inf and self.budget.currency == "pure":
+                text += ' Normal noise has no price in pure ε: a mechanism that uses it says currency = "approx".'
+            raise Overspent(text)
         if run is not None:
             paid = [self._of_run.setdefault(run, list(self._common))]
         for lines in paid:

@@ -28,9 +28,9 @@ ROWS_PER_PERSON = 3
 
 @law(
     "The ledger carries a proof for every answer, names no leak, and adds up to the budget.",
-    "Give every noise the sentence that proves its bound, and split the budget so that the shares add up to it (budget.share). "
-    "What is "
-    "not private goes through curator.unproven, reveal or leak, and its cells are never sound.",
+    "Give every noise the sentence that proves its bound, and split the budget so that the shares add up to it: budget.share for "
+    "pure ε, and μ/√k for each of k answers with normal noise. "
+    "What is not private goes through curator.unproven, reveal or leak, and its cells are never sound.",
 )
 def ledger_equals_budget(case: MechanismCase) -> None:
     for model in case.models:

@@ -162,7 +162,7 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     found = [(block["what"], block["text"]) for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
     first_command, blocks = next(text for what, text in found if what == "command"), dict(found)
     (tmp_path / "my_folder").mkdir()
-    for name in ("my_folder/shrunk.py", "my_folder/careful.py"):
+    for name in ("my_folder/shrunk.py", "my_folder/careful.py", "my_folder/two_moments.py"):
         (tmp_path / name).write_text(blocks[name], encoding="utf-8")
     code, out, err = say("python -m dpbench --plugins-dir my_folder plugins")
     assert code == 0, err
@@ -170,8 +170,9 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     code, out, err = say("python -m dpbench --plugins-dir my_folder check shrunk")
     assert code == 0, out + err
     assert "expected failure  limit" in out
-    code, out, err = say("python -m dpbench --plugins-dir my_folder check careful")
-    assert code == 0, out + err
+    for name in ("careful", "two_moments"):
+        code, out, err = say(f"python -m dpbench --plugins-dir my_folder check {name}")
+        assert code == 0, out + err
     code, out, err = say(first_command.replace("my_folder", "my_folder plan", 1))
     assert code == 0, err
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
