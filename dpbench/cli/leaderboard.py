@@ -45,7 +45,8 @@ def command(overrides: tuple[str, ...]) -> int:
     own = [_renamed(score_of(cell), fixed, taken) for cell in cells]
     for model, tournament in tournaments([*own, *_same_cells(shipped, own)]).items():
         _print(model, tournament, {score.mechanism for score in own})
-    for sentence in [*_other_rows(own, shipped), *dict.fromkeys(cell.guarantee_why for cell in cells if cell.refuted)]:
+    refuted = dict.fromkeys(cell.guarantee_why for cell in cells if cell.refuted)
+    for sentence in [*_not_shipped(own, shipped), *_other_rows(own, shipped), *refuted]:
         say(sentence)
     return code
 
@@ -130,6 +131,16 @@ def _same_cells(shipped: Sequence[Score], own: Sequence[Score]) -> list[Score]:
     """Return the shipped scores on the cells that the new mechanism has too."""
     cells = {(score.model, score.table, score.epsilon) for score in own}
     return [score for score in shipped if (score.model, score.table, score.epsilon) in cells]
+
+
+def _not_shipped(own: Sequence[Score], shipped: Sequence[Score]) -> list[str]:
+    """Return a warning if nothing stands next to the new mechanism at some ε: its rank there means nothing."""
+    known = sorted({score.epsilon for score in shipped})
+    other = sorted({score.epsilon for score in own} - {*known})
+    if not other:
+        return []
+    at, there = (listed([f"{epsilon:g}" for epsilon in epsilons]) for epsilons in (other, known))
+    return [f"No shipped score is at ε = {at}, so ranks say nothing there: the leaderboard has ε = {there}."]
 
 
 def _other_rows(own: Sequence[Score], shipped: Sequence[Score]) -> list[str]:

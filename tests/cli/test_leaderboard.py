@@ -124,6 +124,11 @@ def test_options_are_part_of_the_name_and_a_name_that_is_there_already_is_marked
     assert recorded(tmp_path) == ["mine"]
 
 
+def test_an_epsilon_at_which_nothing_is_shipped_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leaderboard", "mechanism=mine", "tables=wine", "epsilon=7"]) == 0
+    assert "No shipped score is at ε = 7, so ranks say nothing there: the leaderboard has ε = " in capsys.readouterr().out
+
+
 def test_without_a_mechanism_the_scores_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["leaderboard"]) == 0
     assert "good" in capsys.readouterr().out
