@@ -124,6 +124,7 @@ def test_a_run_has_the_same_bits_alone_and_in_a_block(rows, make, curate, repeat
             np.testing.assert_array_equal(alone.weights[0], together.weights[run])
 
 
+@pytest.mark.slow
 def test_a_domain_too_large_to_enumerate_is_fitted(make, geometry, fitted) -> None:
     """4^301 bins; with vanishing noise, least squares on the binned rows."""
     g = geometry(300, intercept=True)

@@ -110,6 +110,7 @@ class OneRunRidge(OneRunMechanism):
 
 
 @pytest.mark.parametrize("mechanism", [Ridge(), OneRunRidge()], ids=lambda mechanism: mechanism.name)
+@pytest.mark.slow
 def test_an_audit_passes_the_bound_and_finds_a_smaller_one(mechanism, make) -> None:
     from dpbench.audit.procedure import audit
     from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry

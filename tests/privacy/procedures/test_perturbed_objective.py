@@ -195,6 +195,7 @@ def audited(make):
 
 
 @pytest.mark.parametrize("law", ["gamma", "gaussian"])
+@pytest.mark.slow
 def test_an_audit_passes_bounds_that_hold(law, audited) -> None:
     result = audited(Perturb(law=law), "component" if law == "gamma" else "replay")
     assert result.violations == ()

@@ -98,6 +98,7 @@ def test_what_makes_no_selection_is_refused() -> None:
         Selection(Correlations(2), 1.0, 1.0, " ")
 
 
+@pytest.mark.slow
 def test_an_audit_passes_the_bound_and_finds_a_smaller_one(make) -> None:
     from dpbench.audit.procedure import audit
     from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
