@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from release_factory import make_release
 
 from dpbench.__main__ import main
 from dpbench.data.table import Column
-from dpbench.registry.lookup import build
-from dpbench.releases.release_file import Release
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -18,20 +17,11 @@ pytestmark = pytest.mark.usefixtures("alone")
 def model(tmp_path: Path) -> Path:
     """The file of a release."""
     facts = {"epsilon": 1.0, "delta": 0.0, "neighbours": "replace_one", "rows": 100, "noise": "secure", "accounting": "closed"}
-    released = Release(
-        model={"name": "linear", **build("model", {"name": "linear"}).options()},
-        mechanism={"name": "fm"},
-        dataset={"name": "table", "synthetic": False},
+    released = make_release(
         columns=(Column("age", 18, 70),),
         target=Column("wage", 0, 3000),
-        kind="real",
-        scaling="box",
-        radius=None,
-        threshold=None,
-        intercept=True,
         weights={"intercept": 0.0, "age": 0.5},
         privacy={**facts, "ledger": {"entries": []}},
-        statement="A statement.",
     )
     released.save(tmp_path / "model.json")
     return tmp_path / "model.json"

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas
 import pytest
+from release_factory import make_release
 
 from dpbench.__main__ import main
-from dpbench.data.table import Column
-from dpbench.releases.release_file import Release, load_release
+from dpbench.releases.release_file import load_release
 from dpbench.releases.released_intervals import ReleasedIntervals
 
 
 @pytest.fixture(autouse=True)
-def _model(alone: None, make: Any, tmp_path: Path) -> None:
+def _model(alone: None, tmp_path: Path) -> None:
     """A model of two columns with intervals, and two new rows."""
     names = ("intercept", "a")
     rows = {name: {"estimate": 0.5, "standard_error": 0.1, "low": 0.3, "high": 0.7} for name in names}
     section = ReleasedIntervals(
         "delta", "population", 0.95, rows, True, 100, ((0.01, 0.0), (0.0, 0.01)), 0.02, 0.0, False, (), "A sentence."
     )
-    Release(
-        model={"name": "linear", **make("model", "linear").options()},
-        mechanism={"name": "fm"},
-        dataset={"name": "people", "synthetic": False},
-        columns=(Column("a", 0, 4),),
-        target=Column("y", 0, 10),
-        kind="real",
-        scaling="box",
-        radius=None,
-        threshold=None,
-        intercept=True,
-        weights=dict.fromkeys(names, 0.5),
-        privacy={"epsilon": 1.0},
-        statement="A statement.",
-        inference=section,
-    ).save(tmp_path / "model.json")
+    make_release(weights=dict.fromkeys(names, 0.5), inference=section).save(tmp_path / "model.json")
     (tmp_path / "new.csv").write_text("a;name\n1,5;x\n99;y\n")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from release_factory import make_release
 
 from dpbench.base.version import __version__
 from dpbench.data.column_format import ColumnFormat
@@ -28,7 +29,7 @@ LEDGER_ENTRY = {
 
 
 @pytest.fixture(scope="session")
-def wages(make: Callable[..., Any]) -> Callable[..., Release]:
+def wages() -> Callable[..., Release]:
     """A linear model of wages by age and town, with these fields instead of its own."""
 
     def released(**changes: Any) -> Release:
@@ -39,25 +40,19 @@ def wages(make: Callable[..., Any]) -> Callable[..., Release]:
         privacy = {"epsilon": 1.0, "delta": 1e-6, "neighbours": "replace_one", "rows": 6000, "noise": "secure"}
         ledger = {"neighbours": "replace_one", "entries": [LEDGER_ENTRY], "total": {"epsilon": 1.0, "delta": 1e-6}, "leaks": []}
         fields: dict[str, Any] = {
-            "model": {"name": "linear", **make("model", "linear").options()},
             "mechanism": {"name": "ssp", "weight": 0.75},
             "dataset": {"name": "table", "synthetic": False, "licence": "yours", "citation": ""},
             "columns": columns,
             "target": Column("wage", 0, 3000, "€"),
-            "kind": "real",
-            "scaling": "box",
-            "radius": None,
-            "threshold": None,
-            "intercept": True,
             "formats": {"age": ColumnFormat(), "town": ColumnFormat(TOWNS)},
             "privacy": {**privacy, "budget": "matched", "accounting": "closed", "ledger": ledger, "vouched_by": {}},
             "statement": "This model was fitted once on 6,000 rows with differential privacy, ε = 1 and δ = 1e-06.",
             "made_by": f"dpbench {__version__}, OpenDP 0.16.0",
             **changes,
         }
-        names = ["intercept"] * fields["intercept"] + [column.name for column in fields["columns"]]
+        names = ["intercept"] * fields.get("intercept", True) + [column.name for column in fields["columns"]]
         fields.setdefault("weights", {name: 0.3 - 0.17 * index for index, name in enumerate(names)})
-        return Release(**fields)
+        return make_release(**fields)
 
     return released
 

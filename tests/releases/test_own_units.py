@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from release_factory import make_release
 
 from dpbench.data.table import Column
 from dpbench.data.transforms import Transform
@@ -15,22 +16,9 @@ DATA = {"age": np.array([18.0, 40.0, 70.0]), "sex=m": np.array([0.0, 1.0, 1.0])}
 
 
 def made(**changes: object) -> Release:
-    fields: dict[str, object] = {
-        "model": {"name": "linear"},
-        "mechanism": {"name": "fm"},
-        "dataset": {"name": "table"},
-        "columns": (AGE, SEX),
-        "target": Column("wage", 0, 3000),
-        "kind": "real",
-        "scaling": "box",
-        "radius": None,
-        "threshold": None,
-        "intercept": True,
-        "weights": {"intercept": 0.1, "age": 0.25, "sex=m": 0.125},
-        "privacy": {},
-        "statement": "",
-    }
-    return Release(**{**fields, **changes})  # type: ignore[arg-type]
+    weights = {"intercept": 0.1, "age": 0.25, "sex=m": 0.125}
+    fields: dict[str, object] = {"columns": (AGE, SEX), "target": Column("wage", 0, 3000), "weights": weights}
+    return make_release(**{**fields, **changes})
 
 
 @pytest.mark.parametrize("scaling", ["box", "ball"])

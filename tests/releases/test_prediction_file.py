@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+from release_factory import make_release
 
 from dpbench.base.errors import Refused
 from dpbench.data.column_format import ColumnFormat
@@ -20,22 +21,12 @@ from dpbench.releases.release_file import Release
 
 
 @pytest.fixture
-def released(make: Any) -> Release:
+def released() -> Release:
     """Return a linear model of a wage: it rises with age, and by 2 in the north. A missing town is the north."""
-    return Release(
-        model={"name": "linear", **make("model", "linear").options()},
-        mechanism={"name": "fm"},
-        dataset={"name": "people", "synthetic": False},
+    return make_release(
         columns=(Column("age", 0, 4), *(Column(f"town={level}", 0, 1, group="town") for level in ("north", "south"))),
         target=Column("wage", 0, 10),
-        kind="real",
-        scaling="box",
-        radius=None,
-        threshold=None,
-        intercept=True,
         weights={"intercept": 0.0, "age": 0.5, "town=north": 0.4, "town=south": 0.0},
-        privacy={"epsilon": 1.0},
-        statement="A statement.",
         formats={"town": ColumnFormat(("north", "south"), missing="north"), "age": ColumnFormat(nulls=("99",))},
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from release_factory import make_release
 
 from dpbench.base.errors import Refused
 from dpbench.data.table import Column
@@ -18,23 +19,9 @@ from dpbench.releases.released_intervals import BEFORE_INTERVALS, ReleasedInterv
 
 
 @pytest.fixture
-def released(make: Any) -> Release:
+def released() -> Release:
     """Return a linear model: the target goes from 0 to 10 while a goes from 0 to 4."""
-    return Release(
-        model={"name": "linear", **make("model", "linear").options()},
-        mechanism={"name": "fm"},
-        dataset={"name": "people", "synthetic": False},
-        columns=(Column("a", 0, 4),),
-        target=Column("y", 0, 10),
-        kind="real",
-        scaling="box",
-        radius=None,
-        threshold=None,
-        intercept=True,
-        weights={"intercept": 0.0, "a": 1.0},
-        privacy={"epsilon": 1.0},
-        statement="A statement.",
-    )
+    return make_release()
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from release_factory import make_release
 
 from dpbench.accounting.composition import compose
 from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp
 from dpbench.base.errors import Refused
-from dpbench.data.table import Column
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
 from dpbench.releases.release_file import Release, load_release
 from dpbench.releases.verification import cost_of, verify
@@ -21,7 +21,7 @@ Make = Callable[..., Release]
 
 
 @pytest.fixture
-def with_costs(make: Any) -> Make:
+def with_costs() -> Make:
     """Make a release whose ledger has these costs."""
     pytest.importorskip("dp_accounting")
 
@@ -42,22 +42,8 @@ def with_costs(make: Any) -> Make:
             "ledger": ledger.as_dict(),
             "vouched_by": {"audit": "replay", "passed": True, "n": 1000, "dpbench": "0.1.0", "numpy": "2", "code": "abc"},
         }
-        return Release(
-            model={"name": "linear", **make("model", "linear").options()},
-            mechanism={"name": "fm"},
-            dataset={"name": "people", "synthetic": False},
-            columns=(Column("a", 0, 4),),
-            target=Column("y", 0, 10),
-            kind="real",
-            scaling="box",
-            radius=None,
-            threshold=None,
-            intercept=True,
-            weights={"intercept": 0.0, "a": 1.0},
-            privacy=privacy,
-            statement=f"This model was fitted once on 4,898 rows with differential privacy, {said}.",
-            made_by="dpbench 0.1.0, a plugin, OpenDP 1",
-        )
+        statement = f"This model was fitted once on 4,898 rows with differential privacy, {said}."
+        return make_release(privacy=privacy, statement=statement, made_by="dpbench 0.1.0, a plugin, OpenDP 1")
 
     return released
 
