@@ -31,7 +31,15 @@ from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
 # tests are imported by their paths, so modules that they share are loaded under names of their own
-for name in ("cell_factory", "extract_factory", "download_servers", "plugin_home", "release_factory", "store_servers"):
+for name in (
+    "cell_factory",
+    "extract_factory",
+    "download_servers",
+    "plugin_home",
+    "release_factory",
+    "script_loader",
+    "store_servers",
+):
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pandas
 import pytest
+from script_loader import load_script
 
 from dpbench.choosing.choice import Estimate
 from dpbench.files.bounds_file import parse_bounds
@@ -19,15 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def script() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("choose_script", ROOT / "scripts" / "choose.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["choose_script"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["choose_script"]
+def script() -> ModuleType:
+    return load_script("choose")
 
 
 def test_a_table_is_declared_with_one_digit_of_what_is_known(script: ModuleType) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from script_loader import load_script
 
 from dpbench.registry.lookup import registry
 
@@ -19,13 +18,7 @@ OUTSIDE = {"diffprivlib", "opendp_theil_sen"}
 
 @pytest.fixture(scope="module")
 def costs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("costs_script", ROOT / "scripts" / "costs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["costs_script"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("costs")
 
 
 def test_what_a_cell_costs_is_told_from_what_each_run_adds(costs: ModuleType) -> None:

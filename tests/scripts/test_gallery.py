@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from script_loader import load_script
 
 from dpbench.audit.subject import AuditSettings
 
 ROOT = Path(__file__).parents[2]
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "scripts" / "gallery.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gallery"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def gallery() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DPBENCH_CACHE", os.environ["DPBENCH_TEST_USERS_CACHE"])
-        yield load()
-    del sys.modules["gallery"]
+        yield load_script("gallery")
 
 
-NAMES = [entry.name for entry in load().ENTRIES]
+NAMES = [entry.name for entry in load_script("gallery").ENTRIES]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from script_loader import load_script
 
 from dpbench.base import memory
-
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 @pytest.fixture(scope="module")
 def growth() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("growth_benchmarks", SCRIPTS / "growth_benchmarks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(SCRIPTS))
-    return module
+    return load_script("growth_benchmarks")
 
 
 def test_the_exponent_of_a_power_is_that_power(growth: ModuleType) -> None:

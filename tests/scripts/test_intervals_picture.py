@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
+from script_loader import load_script
 
 from dpbench.report.figures import style
 
-PATH = Path(__file__).parents[2] / "scripts" / "intervals_picture.py"
-
 
 def test_the_picture_counts_what_it_draws() -> None:
-    spec = importlib.util.spec_from_file_location("intervals_picture", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = script
-    spec.loader.exec_module(script)
+    script = load_script("intervals_picture")
     script.TABLES = 3
     with style.styled():
         figure = script.drawn([script.release(number) for number in range(3)])

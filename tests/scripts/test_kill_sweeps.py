@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from script_loader import load_script
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,13 +17,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="pr
 
 @pytest.fixture(scope="module")
 def kill_sweeps() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kill_sweeps", ROOT / "scripts" / "kill_sweeps.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["kill_sweeps"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("kill_sweeps")
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from script_loader import load_script
 
 from dpbench.experiments.presets import papers
 from dpbench.report.leaderboard.page import html, markdown
@@ -22,15 +21,8 @@ STALE = "python scripts/leaderboard.py --pages writes it"
 
 
 @pytest.fixture(scope="module")
-def script() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("leaderboard_script", ROOT / "scripts" / "leaderboard.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["leaderboard_script"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["leaderboard_script"]
+def script() -> ModuleType:
+    return load_script("leaderboard")
 
 
 def test_the_pages_and_the_readme_are_those_of_the_shipped_scores(script: ModuleType) -> None:

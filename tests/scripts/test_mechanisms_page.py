@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from script_loader import load_script
 
 from dpbench.base.options import options_of
 from dpbench.data.geometry import Geometry
@@ -41,12 +41,7 @@ SUPPORT = {
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mechanisms_page", ROOT / "scripts" / "mechanisms_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("mechanisms_page")
 
 
 @pytest.fixture(scope="module")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pandas
 import pytest
+from script_loader import load_script
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "plugins" / "datasets" / "data" / "open"
 
 
 @pytest.fixture
-def script() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("real_tables", ROOT / "scripts" / "real_tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["real_tables"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["real_tables"]
+def script() -> ModuleType:
+    return load_script("real_tables")
 
 
 def test_three_real_tables_agree_with_their_reference_numbers(

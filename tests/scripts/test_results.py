@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from script_loader import load_script
 
 from dpbench.experiments.presets import experiments
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "scripts" / "results.py"
 
 
 @pytest.fixture(scope="module")
-def results() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("results", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["results"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["results"]
+def results() -> ModuleType:
+    return load_script("results")
 
 
 def test_figures_are_run_by_paper_and_number_and_each_once(results: ModuleType) -> None:

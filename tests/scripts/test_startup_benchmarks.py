@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+from script_loader import load_script
 
 
 @pytest.fixture(scope="module")
 def startup() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("startup_benchmarks", SCRIPTS / "startup_benchmarks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(SCRIPTS))
-    return module
+    return load_script("startup_benchmarks")
 
 
 def test_every_command_that_has_a_limit_is_measured(startup: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
