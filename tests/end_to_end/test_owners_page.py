@@ -90,6 +90,9 @@ def test_the_owner_gets_a_checked_model_whose_predictions_mlflow_serves(released
     folder = Path(released["folder"])
     verified = next(text for line, text in released.items() if " verify " in line)
     assert {line.split()[0] for line in verified.splitlines()} == {"ok"}
+    chosen = next(text for line, text in released.items() if " choose " in line)
+    assert "Typical: ε = " in chosen
+    assert "No row was read" in chosen
     spent = next(text for line, text in released.items() if line.endswith("budget people.csv"))
     assert "ε = 1 spent" in spent
     assert "ceiling 3" in spent
