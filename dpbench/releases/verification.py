@@ -70,7 +70,8 @@ def cost_of(content: Mapping[str, Any]) -> Cost:
 def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Iterator[ReleaseCheck]:
     privacy = released.privacy
     unproven = [entry.query for entry in entries if entry.sound is not True]
-    proofs = f"{len(entries)} private answers, each with a proof" if not unproven else f"no proof of {', '.join(unproven)}"
+    answers = f"{len(entries)} private answer{'s' if len(entries) != 1 else ''}"
+    proofs = f"{answers}, each with a proof" if not unproven else f"no proof of {', '.join(unproven)}"
     leaks = [leak["what"] for leak in privacy["ledger"]["leaks"]]
     yield ReleaseCheck("ledger", bool(entries) and not unproven and not leaks, f"leaks {', '.join(leaks)}" if leaks else proofs)
     yield _own_accounting(privacy, entries, epsilon, delta)
