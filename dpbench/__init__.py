@@ -31,12 +31,18 @@ if TYPE_CHECKING:  # each name is exported ("as") for type checkers; _HOMES expo
     from dpbench.contracts.model import Model as Model
     from dpbench.contracts.model import Problem as Problem
     from dpbench.contracts.paper import Paper as Paper
+    from dpbench.contracts.uncertainty import IntervalRequest as IntervalRequest
+    from dpbench.contracts.uncertainty import Intervals as Intervals
+    from dpbench.contracts.uncertainty import Uncertainty as Uncertainty
     from dpbench.data.geometry import Geometry as Geometry
     from dpbench.data.samples import Sample as Sample
     from dpbench.data.scaling import Rows as Rows
     from dpbench.data.table import Column as Column
     from dpbench.data.table import Table as Table
     from dpbench.fitting.least_squares import LeastSquares as LeastSquares
+    from dpbench.inference.iterates import iterates as iterates
+    from dpbench.inference.known_covariance import KnownCovariance as KnownCovariance
+    from dpbench.inference.released_moments import released_moments as released_moments
     from dpbench.privacy.curator import Curator as Curator
     from dpbench.privacy.ledger import Budget as Budget
     from dpbench.records.metric_info import MetricInfo as MetricInfo
@@ -54,6 +60,9 @@ _HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
     "Column": "dpbench.data.table",
     "Curator": "dpbench.privacy.curator",
     "Geometry": "dpbench.data.geometry",
+    "IntervalRequest": "dpbench.contracts.uncertainty",
+    "Intervals": "dpbench.contracts.uncertainty",
+    "KnownCovariance": "dpbench.inference.known_covariance",
     "LeastSquares": "dpbench.fitting.least_squares",
     "MetricInfo": "dpbench.records.metric_info",
     "OneRunMechanism": "dpbench.contracts.mechanism",
@@ -66,12 +75,15 @@ _HOMES = {name: f"dpbench.contracts.{name.lower()}" for name in _CONTRACTS} | {
     "RunPredictions": "dpbench.contracts.metric",
     "Sample": "dpbench.data.samples",
     "Table": "dpbench.data.table",
+    "Uncertainty": "dpbench.contracts.uncertainty",
     "advantage_cap": "dpbench.contracts.attack",
     "choose": "dpbench.choosing.python_api",
     "hookimpl": "dpbench.contracts.hooks",
+    "iterates": "dpbench.inference.iterates",
     "load": "dpbench.sweeps.python_api",
     "load_release": "dpbench.releases.release_file",
     "option": "dpbench.base.options",
+    "released_moments": "dpbench.inference.released_moments",
     "sweep": "dpbench.sweeps.python_api",
 }
 __all__ = ["__version__", *_HOMES]

@@ -68,7 +68,12 @@ def _run(overrides: Sequence[str], study: Paper) -> tuple[list[CellRecord], int]
 
     axes = {axis.key: axis for axis in parse(overrides)}
     if "mechanism" not in axes:
-        raise Refused("The leaderboard must know which mechanism to add, as in mechanism=mine. Got no mechanism=….")
+        raise Refused("Rows of the leaderboard are mechanisms, so it must know which one to add, as in mechanism=mine. Got none.")
+    if "dataset" in axes:
+        raise Refused(
+            f"The leaderboard has tables of its own, of which tables=… takes some. Got {axes['dataset'].text} instead. To rank "
+            f"mechanisms on it, sweep them: python -m dpbench -m mechanism=fm,ssp {axes['dataset'].text} epsilon=1."
+        )
     others = [axis.text for key, axis in axes.items() if key not in ("tables", "model")]
     cells: list[CellRecord] = []
     reasons: dict[str, None] = {}

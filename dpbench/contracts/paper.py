@@ -44,12 +44,15 @@ class Paper:
 
     @property
     def choices_file(self) -> Path:
+        """What the paper leaves open, and what was chosen. It need not exist."""
         return self.folder / "choices.yaml"
 
     @property
     def claims_file(self) -> Path:
+        """What the paper asserts, and how it is checked. It need not exist."""
         return self.folder / "claims.yaml"
 
     @property
     def scores_file(self) -> Path:
+        """The scores of a leaderboard. Only a study that ranks mechanisms has them."""
         return self.folder / "scores.csv"

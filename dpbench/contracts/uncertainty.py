@@ -59,8 +59,8 @@ class Uncertainty(ABC):
     """The base class of what a fit knows of its own noise. ``Fit.uncertainty`` is one, or a sentence that says why there is none.
 
     It holds what was released and the public laws of its noise, and nothing else: no row, and no answer without noise. Most
-    mechanisms use one that is ready: :class:`dpbench.inference.released_moments.ReleasedMoments` for noisy second moments, or
-    :class:`dpbench.inference.known_covariance.KnownCovariance` for a covariance matrix of the author's own.
+    mechanisms use one that is ready: :func:`dpbench.released_moments` for noisy second moments, :func:`dpbench.iterates` for
+    noisy gradients, or :class:`dpbench.KnownCovariance` for a covariance matrix of the author's own.
     """
 
     methods: ClassVar[tuple[Method, ...]]

@@ -69,7 +69,7 @@ class PureLaw(Law):
 
 
 class Laplace(PureLaw):
-    """Density exp(-|x| / scale) / (2 scale)."""
+    """Density exp(-abs(x) / scale) / (2 scale)."""
 
     __slots__ = ()
     name = "laplace"
@@ -83,7 +83,7 @@ class Laplace(PureLaw):
 
 
 class Geometric(PureLaw):
-    """The two-sided geometric law: probability proportional to exp(-|x| / scale) on the integers (Ghosh et al. 2009)."""
+    """The two-sided geometric law: probability proportional to exp(-abs(x) / scale) on the integers (Ghosh et al. 2009)."""
 
     __slots__ = ()
     name = "geometric"
@@ -102,7 +102,7 @@ class Geometric(PureLaw):
 
 
 class KNorm(PureLaw):
-    """Density proportional to exp(-max |x_j| / scale_j): a radius Gamma(d + 1) times a uniform point of the cube [-1, 1]^d.
+    """Density proportional to exp(-max abs(x_j) / scale_j): a radius Gamma(d + 1) times a uniform point of the cube [-1, 1]^d.
 
     It is the K-norm mechanism of Hardt and Talwar 2010 for a box of changes. ``variance`` needs the scales of all d coefficients.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.names import INTERVAL_METHOD
-from dpbench.report.formatting import listed
+from dpbench.report.formatting import listed, number
 from dpbench.report.leaderboards import Board, Group, Level, nothing_to_learn, share_lost
 
 ACCEPTABLE_LOSS = 0.1
@@ -67,7 +67,8 @@ class Decision:
         if contest is None or contest.winner is not None:
             return label(best)
         if contest.undecided:
-            return f"not decided: {_names(best, *(comparison.second for comparison in contest.undecided))}"
+            cells = (best, *(comparison.second for comparison in contest.undecided))
+            return f"not decided: {listed(map(_with_error, sorted(cells, key=_error)), most=MAX_NAMES)}"
         return f"practically the same: {_names(best, *contest.practically_same)}"
 
     @property
@@ -87,6 +88,15 @@ class Decision:
             return "none"
         covered = f", {100 * cell.metrics[COVERAGE]:.0f} % cover" if COVERAGE in cell.metrics else ""
         return f"{float(f'{cell.metrics[WIDTH_RATIO]:.2g}'):,g} times as wide{covered}"
+
+
+def _error(cell: CellRecord) -> float:
+    error = cell.error()
+    return math.inf if error is None else error
+
+
+def _with_error(cell: CellRecord) -> str:
+    return f"{label(cell)} ({number(cell.error(), '–')})"
 
 
 def _names(*cells: CellRecord) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from dpbench.base.one_thread import one_thread
 from dpbench.registry.lookup import registry
 from dpbench.testing.checks import LawCheck
-from dpbench.testing.kinds import case_of, checks_of_kind, kind_of
-from dpbench.testing.running import check, run_check
+from dpbench.testing.findings import LawOutcome
+from dpbench.testing.kinds import checks_of_kind, kind_of
+from dpbench.testing.running import check, run_checks
 
 
 def assert_conforms(component: Any) -> None:
@@ -25,14 +25,13 @@ def conformance(component: Any) -> Callable[[LawCheck], None]:
     """Return a test function for pytest with a test case for each check: ``test_shrunk = conformance(Shrunk)``."""
     import pytest
 
-    cases: list[Any] = []  # one for all checks, made by the first of them
+    outcomes: dict[str, LawOutcome] = {}  # of all checks, which the first test case runs: some depend on others
 
     @pytest.mark.parametrize("check", checks_of_kind(kind_of(component)), ids=lambda check: check.name)
     def test(check: LawCheck) -> None:
-        if not cases:
-            cases.append(case_of(component))
-        with one_thread():
-            finding = run_check(check, cases[0], component)
+        if not outcomes:
+            outcomes.update((outcome.check, outcome) for outcome in run_checks(component))
+        finding = outcomes[check.name]
         if finding.state == "not applicable":
             pytest.skip(finding.text)
         if finding.state == "expected failure":

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpbench.base.errors import Refused, described
 from dpbench.data.scaling import Rows
+from dpbench.privacy.ledger import Overspent
 from dpbench.privacy.replay import Violation
 from dpbench.testing.checks import Failure, NotApplicable
 
@@ -16,6 +17,11 @@ QUOTED_CHARACTERS = len("0.1234")
 """Characters of a number in a text that are no coincidence."""
 MIN_QUOTED = 0.001
 """Smaller numbers begin with zeros, which any text may contain."""
+SPLIT_BUDGET = (
+    "Split the budget so that the shares add up to it: budget.share for pure ε, and μ/√k for each of k answers with normal noise."
+)
+QUOTE_NOTHING = "Name the column or the option that is wrong, and put no number into an error that follows from rows or answers."
+AVOID_WARNINGS = "Prevent what the warning is about, as a division by zero, or catch it where it is meant to happen."
 
 
 def guarded(what: str, task: Callable[[], T], rows: Rows | None = None) -> T:
@@ -27,12 +33,13 @@ def guarded(what: str, task: Callable[[], T], rows: Rows | None = None) -> T:
     except (Failure, NotApplicable, Violation):
         raise
     except Warning as warning:
-        raise Failure(f"{what} warns: {described(warning)}.") from warning
+        raise Failure(f"{what} warns: {described(warning)}.", AVOID_WARNINGS) from warning
+    except Overspent as error:
+        raise Failure(f"{what} spends more than its budget: {error}", SPLIT_BUDGET) from error
     except Exception as error:
         if rows is not None and (number := quoted_number(error, rows)):
-            raise Failure(
-                f"{what} ends with {type(error).__name__}, and the text of the error quotes a value of a private row ({number}…)."
-            ) from error
+            quotes = f"the text of the error quotes a value of a private row ({number}…)"
+            raise Failure(f"{what} ends with {type(error).__name__}, and {quotes}.", QUOTE_NOTHING) from error
         kind = "is refused" if isinstance(error, Refused) else "ends with an error"
         raise Failure(f"{what} {kind}: {described(error)}.") from error
 

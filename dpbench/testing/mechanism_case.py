@@ -1,10 +1,13 @@
 """A mechanism that is checked: on which models, with which budgets, and on which made-up tables it is fitted."""
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometries, example_geometry
+from dpbench.audit.wording import describe_geometry
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.contracts.fit import Fit
@@ -18,7 +21,9 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
+from dpbench.privacy.replay import Violation
 from dpbench.registry.lookup import registry
+from dpbench.testing.checks import Failure
 from dpbench.testing.components import ComponentCase
 
 AUDIT_SETTINGS = AuditSettings("component", runs=500, pairs=1, confidence=0.9999)
@@ -111,3 +116,13 @@ class MechanismCase(ComponentCase):
 
     def _claims(self, subject: AuditSubject) -> bool:
         return subject.tape_fit().ledger.total.private
+
+
+@contextmanager
+def named_tables(subject: AuditSubject) -> Iterator[None]:
+    """Let a violation say on which tables it was found, so that its author can make them again."""
+    try:
+        yield
+    except Violation as violation:
+        rows, tables = subject.settings.rows, describe_geometry(subject.geometry)
+        raise Failure(f"{violation} The fit was one of {subject.model.name} to tables of {rows} rows: {tables}.") from violation

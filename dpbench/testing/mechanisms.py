@@ -16,7 +16,7 @@ from dpbench.registry.lookup import registry
 from dpbench.testing.checks import Failure, NotApplicable, law
 from dpbench.testing.designs import design_rows, every_design
 from dpbench.testing.guarded import guarded
-from dpbench.testing.mechanism_case import MechanismCase
+from dpbench.testing.mechanism_case import MechanismCase, named_tables
 
 PARAMETERS = ["curator", "problem", "budget"]
 EPSILONS = (0.1, 1.0, 10.0)
@@ -88,10 +88,12 @@ def determinism(case: MechanismCase) -> None:
 @law(
     "A run has the same weights in a batch of runs as by itself.",
     "Compute each run from the answers of that run: keep the run axis first, and never sum, sort or choose over it.",
+    after=(determinism,),
 )
 def batch_equals_alone(case: MechanismCase) -> None:
     for subject in case.subjects:
-        check_runs_alone(subject, fit_batch(subject))
+        with named_tables(subject):
+            check_runs_alone(subject, fit_batch(subject))
 
 
 @law(

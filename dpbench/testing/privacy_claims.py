@@ -9,7 +9,7 @@ from dpbench.audit.deterministic_checks import check_noise, check_sums
 from dpbench.audit.neighbours import ones_to_zeros
 from dpbench.audit.procedure import audit_pair
 from dpbench.audit.replay_level import audit_replays
-from dpbench.audit.subject import ClaimedPrivacy
+from dpbench.audit.subject import AuditSubject, ClaimedPrivacy
 from dpbench.contracts.mechanism import fit_closed
 from dpbench.data.bins import Partition
 from dpbench.data.samples import Summand, WholeSample
@@ -17,9 +17,12 @@ from dpbench.data.scaling import Rows
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.noise import Draws
+from dpbench.privacy.replay import Violation
 from dpbench.testing.checks import Failure, NotApplicable, law
 from dpbench.testing.designs import design_rows
-from dpbench.testing.mechanism_case import MechanismCase
+from dpbench.testing.guarded import SPLIT_BUDGET
+from dpbench.testing.mechanism_case import MechanismCase, named_tables
+from dpbench.testing.mechanisms import batch_equals_alone, determinism, global_random_state, inputs_unchanged
 
 BUDGET_TOLERANCE = 1e-6
 """Relative difference of the spent ε and the budget's that rounding explains."""
@@ -28,9 +31,8 @@ ROWS_PER_PERSON = 3
 
 @law(
     "The ledger carries a proof for every answer, names no leak, and adds up to the budget.",
-    "Give every noise the sentence that proves its bound, and split the budget so that the shares add up to it: budget.share for "
-    "pure ε, and μ/√k for each of k answers with normal noise. "
-    "What is not private goes through curator.unproven, reveal or leak, and its cells are never sound.",
+    "Give every noise the sentence that proves its bound. What is not private goes through curator.unproven, reveal or leak, and "
+    "its cells are never sound.",
 )
 def ledger_equals_budget(case: MechanismCase) -> None:
     for model in case.models:
@@ -41,7 +43,8 @@ def ledger_equals_budget(case: MechanismCase) -> None:
             raise Failure(f"A fit of {model.name} leaks {ledger.leaks[0].what}: {ledger.leaks[0].why}.")
         spent, budget = ledger.budget.spent([entry.cost for entry in ledger.entries]), ledger.budget
         if not abs(spent / budget.epsilon - 1) <= BUDGET_TOLERANCE:
-            raise Failure(f"A fit of {model.name} spends {spent:.6g} of a budget of {budget.epsilon:.6g} ({budget.currency}).")
+            text = f"A fit of {model.name} spends {spent:.6g} of a budget of {budget.epsilon:.6g} ({budget.currency})."
+            raise Failure(text, SPLIT_BUDGET)
 
 
 @law(
@@ -51,58 +54,8 @@ def ledger_equals_budget(case: MechanismCase) -> None:
 def additive_answers(case: MechanismCase) -> None:
     _require_claim(case)
     for subject in case.subjects:
-        check_sums(subject, subject.tape_fit().tape or [])
-
-
-@law(
-    "On neighbouring tables and with the same answers, a fit makes the same calls, no answer moves by more than its declared "
-    "sensitivity, and the weights are the same.",
-    "Raise the bound of the noise to the largest change by one row (objective.l1_bound('tight') knows it for objectives; for "
-    "your own "
-    "query it is the largest difference of two rows' contributions), and let nothing but the answers decide what the fit does.",
-)
-def replay(case: MechanismCase) -> None:
-    _require_claim(case)
-    for subject in case.subjects:
-        replays, _ = audit_replays(subject, subject.tape_fit().tape or [])
-        if replays.violation:
-            raise Failure(replays.violation)
-
-
-@law(
-    "Where a person has several rows, the same holds for all rows of a person, replaced or missing.",
-    "Multiply your own bounds by geometry.replaced_rows, check that a missing row moves no more than a replaced one, or set "
-    "handles_persons = False.",
-)
-def persons(case: MechanismCase) -> None:
-    if not case.component.handles_persons:
-        raise NotApplicable("it does not say that it handles persons with several rows")
-    _require_claim(case)
-    subject = case.subjects[-1]
-    geometry = replace(subject.geometry, rows_per_person=ROWS_PER_PERSON)
-    if reason := case.component.unsupported(subject.model, geometry):
-        raise NotApplicable(reason)
-    of_persons = case.subject(subject.model, geometry)
-    replays, _ = audit_replays(of_persons, of_persons.tape_fit().tape or [])
-    if replays.violation:
-        raise Failure(replays.violation)
-
-
-@law(
-    "The noise that is drawn has the declared law and scale, and answers on neighbouring tables cannot be told apart by more "
-    "than ε.",
-    "Use laplace, gaussian or geometric of dpbench.noise, or give your own law its distribution function cdf(x, scale); never "
-    "change "
-    "an answer's noise afterwards.",
-)
-def noise_and_statistics(case: MechanismCase) -> None:
-    _require_claim(case)
-    subject = case.subjects[0]
-    curator = subject.tape_fit()
-    tests, bounds = audit_pair(subject, ones_to_zeros(subject.geometry), ClaimedPrivacy.of_fit(curator))
-    for violation in (*(test.violation for test in tests), *(bound.violation for bound in bounds)):
-        if violation:
-            raise Failure(violation)
+        with named_tables(subject):
+            check_sums(subject, subject.tape_fit().tape or [])
 
 
 @law(
@@ -113,7 +66,65 @@ def noise_reaches_weights(case: MechanismCase) -> None:
     if not case.claims_privacy:
         raise NotApplicable("it claims no privacy")
     for subject in case.subjects:
-        check_noise(subject)
+        with named_tables(subject):
+            check_noise(subject)
+
+
+@law(
+    "On neighbouring tables and with the same answers, a fit makes the same calls, no answer moves by more than its declared "
+    "sensitivity, and the weights are the same.",
+    "Raise the bound of the noise to the largest change by one row (objective.l1_bound('tight') knows it for objectives; for "
+    "your own "
+    "query it is the largest difference of two rows' contributions), and let nothing but the answers decide what the fit does.",
+    after=(determinism, batch_equals_alone, inputs_unchanged, global_random_state, additive_answers, noise_reaches_weights),
+)
+def replay(case: MechanismCase) -> None:
+    _require_claim(case)
+    for subject in case.subjects:
+        _check_replays(subject)
+
+
+@law(
+    "Where a person has several rows, the same holds for all rows of a person, replaced or missing.",
+    "Multiply your own bounds by geometry.replaced_rows, check that a missing row moves no more than a replaced one, or set "
+    "handles_persons = False.",
+    after=(replay,),
+)
+def persons(case: MechanismCase) -> None:
+    if not case.component.handles_persons:
+        raise NotApplicable("it does not say that it handles persons with several rows")
+    _require_claim(case)
+    subject = case.subjects[-1]
+    geometry = replace(subject.geometry, rows_per_person=ROWS_PER_PERSON)
+    if reason := case.component.unsupported(subject.model, geometry):
+        raise NotApplicable(reason)
+    _check_replays(case.subject(subject.model, geometry))
+
+
+def _check_replays(subject: AuditSubject) -> None:
+    with named_tables(subject):
+        replays, _ = audit_replays(subject, subject.tape_fit().tape or [])
+        if replays.violation:
+            raise Violation(replays.violation)
+
+
+@law(
+    "The noise that is drawn has the declared law and scale, and answers on neighbouring tables cannot be told apart by more "
+    "than ε.",
+    "Use laplace, gaussian or geometric of dpbench.noise, or give your own law its distribution function cdf(x, scale); never "
+    "change "
+    "an answer's noise afterwards.",
+    after=(replay,),
+)
+def noise_and_statistics(case: MechanismCase) -> None:
+    _require_claim(case)
+    subject = case.subjects[0]
+    curator = subject.tape_fit()
+    with named_tables(subject):
+        tests, bounds = audit_pair(subject, ones_to_zeros(subject.geometry), ClaimedPrivacy.of_fit(curator))
+        for violation in (*(test.violation for test in tests), *(bound.violation for bound in bounds)):
+            if violation:
+                raise Violation(violation)
 
 
 @law(
@@ -156,6 +167,6 @@ def _require_claim(case: MechanismCase) -> None:
 
 
 CHECKS = (
-    *(ledger_equals_budget, additive_answers, replay, persons),
-    *(noise_and_statistics, noise_reaches_weights, moments_alone),
+    *(ledger_equals_budget, additive_answers, noise_reaches_weights, replay, persons),
+    *(noise_and_statistics, moments_alone),
 )

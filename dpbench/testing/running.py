@@ -25,15 +25,19 @@ def run_checks(component: Any) -> Iterator[LawOutcome]:
     """Yield the outcome of each check."""
     with one_thread():
         case, missing = None, ""
+        failed: set[str] = set()
         for each in checks_of_kind(kind_of(component)):
-            if missing:
-                yield LawOutcome(each.name, each.law, "not applicable", missing)
+            before = next((f"{name!r} failed" for name in each.after if name in failed), "")
+            if missing or before:
+                yield LawOutcome(each.name, each.law, "not applicable", missing or before)
                 continue
             try:
                 case = case_of(component) if case is None else case
                 finding = run_check(each, case, component)
             except Exception as error:  # noqa: BLE001  a class whose objects cannot be made
                 finding = LawOutcome(each.name, each.law, "failed", f"It cannot be built: {described(error)}.", each.advice)
+            if finding.state in ("failed", "expected failure"):
+                failed.add(each.name)
             if each.needed and finding.state != "ok":
                 missing = f"{each.name!r} failed" if finding.state == "failed" else finding.text
             yield finding
@@ -42,27 +46,29 @@ def run_checks(component: Any) -> Iterator[LawOutcome]:
 def run_check(check: LawCheck, case: Any, component: Any) -> LawOutcome:
     """Run one check, and compare its outcome with what the component declares."""
     start = time.process_time()
-    text = _failure_of(check.run, case)
+    outcome = _outcome_of(check.run, case)
     seconds = time.process_time() - start
     expected = getattr(component, "expected_failures", {}).get(check.name, "")
-    if isinstance(text, NotApplicable):
-        return LawOutcome(check.name, check.law, "not applicable", str(text), seconds=seconds)
-    if text and expected:
+    if isinstance(outcome, NotApplicable):
+        return LawOutcome(check.name, check.law, "not applicable", str(outcome), seconds=seconds)
+    if outcome and expected:
         return LawOutcome(check.name, check.law, "expected failure", expected, seconds=seconds)
     if expected:
         advice = f"Remove {check.name!r} from expected_failures."
         return LawOutcome(check.name, check.law, "failed", "It was expected to fail, but the law holds.", advice, seconds)
-    return LawOutcome(check.name, check.law, "failed" if text else "ok", text, check.advice if text else "", seconds)
+    if outcome is None:
+        return LawOutcome(check.name, check.law, "ok", seconds=seconds)
+    return LawOutcome(check.name, check.law, "failed", str(outcome), outcome.advice or check.advice, seconds)
 
 
-def _failure_of(run: Callable[[Any], None], case: Any) -> str | NotApplicable:
-    """Return how a law is broken, or that it does not apply; an empty text if it holds."""
+def _outcome_of(run: Callable[[Any], None], case: Any) -> Failure | NotApplicable | None:
+    """Return how a law is broken, or that it does not apply; None if it holds."""
     try:
         run(case)
-    except NotApplicable as reason:
-        return reason
-    except (Failure, Violation) as failure:
-        return str(failure)
+    except (Failure, NotApplicable) as outcome:
+        return outcome
+    except Violation as violation:
+        return Failure(str(violation))
     except (Exception, SystemExit) as error:  # noqa: BLE001  a plugin may raise anything
-        return f"It ends with an error: {described(error)}."
-    return ""
+        return Failure(f"It ends with an error: {described(error)}.")
+    return None

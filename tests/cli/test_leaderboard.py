@@ -138,7 +138,8 @@ def test_without_a_mechanism_the_scores_are_printed(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("overrides", "sentence"),
     [
-        (["tables=wine"], "must know which mechanism to add"),
+        (["tables=wine"], "so it must know which one to add"),
+        (["mechanism=mine", "dataset=wine"], "has tables of its own, of which tables=… takes some. Got dataset=wine"),
         (["mechanism=mine", "tables=wien"], "no table on the leaderboard named 'wien'"),
         (["mechanism=mine", "model=lasso"], "no model on the leaderboard named 'lasso'"),
         (["mechanism=objectiv"], "There is no mechanism named 'objectiv'"),

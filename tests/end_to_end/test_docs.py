@@ -59,7 +59,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_tour_is_among_the_pages() -> None:
     names = {page.name for page in PAGES}
-    own = {"attack.md", "dataset.md", "metric.md", "model.md"}
+    own = {"attack.md", "dataset.md", "inference.md", "metric.md", "model.md"}
     assert names == own | {"experiments.md", "mechanism.md"}, "a page that is new here needs nothing but its name"
     texts = [GUIDE, *(page.read_text(encoding="utf-8") for page in PAGES)]
     assert all(len(BLOCK.findall(text)) == text.count("<!-- test:") for text in texts)

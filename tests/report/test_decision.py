@@ -28,7 +28,7 @@ def test_where_nothing_decides_the_row_names_all_that_may_be_best() -> None:
     same = rows_of(person_cell("fm", 0.16, spread=0.001), person_cell("dpba", 0.161, spread=0.001))
     assert same[0].verdict == "practically the same: dpba and fm"
     few = rows_of(person_cell("fm", 0.16, repeats=2), person_cell("dpba", 0.2, repeats=2))
-    assert few[0].verdict == "not decided: dpba and fm"
+    assert few[0].verdict == "not decided: fm (0.1600) and dpba (0.2000)"
 
 
 def test_a_delta_and_a_rule_stand_next_to_epsilon() -> None:

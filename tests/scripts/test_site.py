@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -81,3 +83,32 @@ def test_the_reference_has_every_public_name() -> None:
     text = (ROOT / "docs" / "site" / "api.rst").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\.\. (?:autofunction|autoclass|data):: dpbench\.(\w+)$", text, re.MULTILINE))
     assert set(dpbench.__all__) - {"__version__"} == documented
+
+
+@pytest.mark.parametrize("name", ["queries", "noise", "procedures", "testing"])
+def test_the_reference_has_the_whole_of_every_public_module(name: str) -> None:
+    text = (ROOT / "docs" / "site" / "api.rst").read_text(encoding="utf-8")
+    assert f".. automodule:: dpbench.{name}\n   :members:\n   :imported-members:\n" in text
+
+
+def test_every_class_of_the_reference_shows_its_members() -> None:
+    text = (ROOT / "docs" / "site" / "api.rst").read_text(encoding="utf-8")
+    assert re.findall(r"^\.\. autoclass:: dpbench\.(\w+)\n(?!   :members:)", text, re.MULTILINE) == ["Refused"]
+
+
+@pytest.mark.parametrize("module", ["dpbench", "dpbench.queries", "dpbench.noise", "dpbench.procedures", "dpbench.testing"])
+def test_every_public_method_says_what_it_does(module: str) -> None:
+    """What a class only implements is documented by the class that declares it."""
+    public = importlib.import_module(module)
+    classes = [value for name in public.__all__ if inspect.isclass(value := getattr(public, name))]
+    assert classes
+    assert [cls.__name__ for cls in classes if not inspect.getdoc(cls)] == []
+    assert [f"{cls.__name__}.{name}" for cls in classes for name in undocumented(cls)] == []
+
+
+def undocumented(cls: type) -> list[str]:
+    """The methods and properties that a class declares without a docstring."""
+    declared = {name for base in cls.__mro__[1:] for name in (*vars(base), *vars(base).get("__annotations__", {}))}
+    functions = [name for name, value in vars(cls).items() if callable(value) or isinstance(value, property)]
+    own = [name for name in functions if not name.startswith("_") and name not in declared]
+    return [name for name in own if not inspect.getdoc(getattr(cls, name))]

@@ -61,6 +61,7 @@ class RowLoss:
 
     @property
     def identity(self) -> str:
+        """A text that is the same for equal losses: it is part of a procedure's identity."""
         kind = type(self.derivatives)
         return f"{kind.__module__}.{kind.__qualname__} slope {self.slope} curvature {self.curvature} norm {self.norm}"
 

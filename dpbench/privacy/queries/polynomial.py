@@ -42,7 +42,7 @@ class Loss:
     curvature: float
     slope: tuple[float, float]
     printed_slope: float
-    """The bound on |slope| that papers print: 2 (linear), 3/2 (logistic, where ½ suffices)."""
+    """The bound on abs(slope) that papers print: 2 (linear), 3/2 (logistic, where ½ suffices)."""
     printed_constant: float
     """The bound on the constant that the paper counts: 1 (linear: y²), 0 (logistic: log 2 does not depend on the row)."""
     exact: bool = True
@@ -56,7 +56,7 @@ class Loss:
         return None if before else per_target
 
     def largest_slope(self, geometry: Geometry) -> float:
-        """Return the supremum of |slope(y)| over the target's range."""
+        """Return the supremum of abs(slope(y)) over the target's range."""
         ends = (-1.0, 1.0) if geometry.target == "real" else (0.0, 1.0)
         return max(abs(self.slope[0] + self.slope[1] * y) for y in ends)
 
