@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,15 @@ class PluginHome:
 
     def run_module(self, module: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a module as a program, without settings from outside."""
+        return self._run("-m", module, *arguments, **environment)
+
+    def run_code(self, code: str) -> subprocess.CompletedProcess[str]:
+        """Run lines of Python."""
+        return self._run("-c", code)
+
+    def _run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("DPBENCH_", "MLFLOW_"))}
-        command = [str(self.python), "-m", module, *arguments]
+        command = [str(self.python), *arguments]
         return subprocess.run(
             command, cwd=self.folder, env={**kept, **environment}, capture_output=True, text=True, encoding="utf-8", timeout=240
         )
@@ -52,6 +61,20 @@ def make_home(folder: Path) -> PluginHome:
     (own / "shared.pth").write_text("\n".join(lines) + "\n")
     (folder / "work").mkdir()
     return PluginHome(folder / "venv" / "bin" / "python", folder / "work")
+
+
+def build_wheel(source: Path, folder: Path, parts: Sequence[str] = ()) -> Path:
+    """Build the wheel of a distribution from a copy of its folder, or of some parts of it, and return its path."""
+    copy = folder / "source"
+    for part in parts or [path.name for path in source.iterdir()]:
+        (copy / part).parent.mkdir(parents=True, exist_ok=True)
+        if (source / part).is_dir():
+            shutil.copytree(source / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source / part, copy / part)
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index")
+    quiet(*pip, "--wheel-dir", str(folder), str(copy))
+    return next(folder.glob("*.whl"))
 
 
 def quiet(*command: str) -> None:

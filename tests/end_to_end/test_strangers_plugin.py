@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plugin_home import PluginHome, make_home, quiet
+from plugin_home import PluginHome, build_wheel, make_home
 
 STRANGER = Path(__file__).parent / "stranger"
 SWEEP = ("mechanism=stranger", "dataset=wine", "epsilon=1", "splits.repeats=2")
@@ -30,11 +29,7 @@ def recorded(home: PluginHome, param: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("build")
-    source = shutil.copytree(STRANGER, folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
-    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index")
-    quiet(*pip, "--wheel-dir", str(folder), str(source))
-    return next(folder.glob("*.whl"))
+    return build_wheel(STRANGER, tmp_path_factory.mktemp("build"))
 
 
 @pytest.fixture(scope="module")
