@@ -69,17 +69,20 @@ class Sample(ABC):
 
     def scores(self, run: int, vectors: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the targets of one run's rows, and x'v of each row for each vector, in one pass over the rows."""
-        targets, products = list[np.ndarray](), [list[np.ndarray]() for _ in vectors]
+        n = int(self.moments.n[run])
+        targets, products, first = np.empty(n), [np.empty(n) for _ in vectors], 0
         for chunk in self.chunks(run):
-            x = chunk.x
-            if chunk.n == 1 and targets:
-                # A single row would be a dot product, whose last bit may differ from that of the product with a matrix. So
-                # the row is last of 17, as it was last of all rows: libraries multiply rows by fours, eights or sixteens.
-                x = np.repeat(x, 17, axis=0)
-            targets.append(chunk.y)
-            for vector, parts in zip(vectors, products, strict=True):
-                parts.append((x @ vector)[-chunk.n :])
-        return np.concatenate(targets), [np.concatenate(parts) for parts in products]
+            x, written = chunk.x, slice(first, first + chunk.n)
+            targets[written] = chunk.y
+            for vector, product in zip(vectors, products, strict=True):
+                if chunk.n == 1 and first:
+                    # A single row would be a dot product, whose last bit may differ from that of the product with a matrix. So
+                    # the row is last of 17, as it was last of all rows: libraries multiply rows by fours, eights or sixteens.
+                    product[written] = (np.repeat(x, 17, axis=0) @ vector)[-1]
+                else:
+                    np.matmul(x, vector, out=product[written])
+            first = written.stop
+        return targets, products
 
     def tables(self) -> Iterator[TableOfRuns]:
         """Yield the tables of all runs in order. They depend on how rows are split, and not on which repeats a block holds."""
