@@ -3,8 +3,6 @@
 Hydra is imported for a run only, because importing it takes longer than answering most questions.
 """
 
-import atexit
-import gc
 import io
 import os
 import sys
@@ -13,20 +11,16 @@ from importlib import import_module
 
 from dpbench.base.environment import check_environment
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.base.garbage import garbage_postponed
 from dpbench.base.interruption import interrupted_by_signals
 from dpbench.base.terminal import say
 from dpbench.base.user_path import user_path
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
-GARBAGE_THRESHOLDS = (100_000, 50, 100)
-"""Look for garbage less often than Python does: start-up makes a million objects that stay, and lost a fifth of its time."""
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says and return the exit code."""
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
-    atexit.register(gc.freeze)  # the last look for garbage would be in vain, too
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="dpbench")
@@ -35,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = _take_plugins_dir(list(sys.argv[1:] if argv is None else argv))
         module = "dpbench.sweeps.hydra.app" if _is_for_hydra(arguments) else "dpbench.cli.main"
         module = "dpbench.cli._completion" if _is_completion(arguments) else module
-        with interrupted_by_signals():
+        with interrupted_by_signals(), garbage_postponed():
             code: int = import_module(module).main(arguments)
         sys.stdout.flush()
         return code

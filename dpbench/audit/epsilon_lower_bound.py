@@ -9,7 +9,7 @@ half of the false-alarm probability. For an (ε, δ) claim, ε is at least log((
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy  # scipy.special is imported when it is first used, as a replay needs none of it
 
 from dpbench.accounting.conversion import epsilon_of_gdp
 from dpbench.audit.scores import Scores
@@ -72,13 +72,13 @@ def epsilon_lower_bound(
 def clopper_pearson_upper(count: np.ndarray | int, runs: int, tail: float) -> np.ndarray:
     """Return the upper bound on a probability, which is exceeded with a probability of at most ``tail``."""
     count = np.asarray(count)
-    return np.where(count >= runs, 1.0, special.betaincinv(count + 1, np.maximum(runs - count, 1), 1 - tail))
+    return np.where(count >= runs, 1.0, scipy.special.betaincinv(count + 1, np.maximum(runs - count, 1), 1 - tail))
 
 
 def clopper_pearson_lower(count: np.ndarray | int, runs: int, tail: float) -> np.ndarray:
     """Return the lower bound on a probability."""
     count = np.asarray(count)
-    return np.where(count <= 0, 0.0, special.betaincinv(np.maximum(count, 1), runs - count + 1, tail))
+    return np.where(count <= 0, 0.0, scipy.special.betaincinv(np.maximum(count, 1), runs - count + 1, tail))
 
 
 def _best_event(values: np.ndarray, claim: ClaimedPrivacy, false_alarm: float) -> tuple[int, float, bool, int]:
@@ -109,7 +109,7 @@ def _lower_bounds(likely: np.ndarray, other: np.ndarray, runs: int, claim: Claim
 def least_privacy_loss(p: np.ndarray, q: np.ndarray, claim: ClaimedPrivacy) -> np.ndarray:
     """Return the least ε at the claim's δ (or μ, where one is claimed) at which an event has probabilities p and q."""
     if claim.mu is not None:
-        return np.asarray(special.ndtri(p) - special.ndtri(q))
+        return np.asarray(scipy.special.ndtri(p) - scipy.special.ndtri(q))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p > claim.delta, np.log(np.maximum(p - claim.delta, 0)) - np.log(q), -np.inf)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import gammaincc
+import scipy  # scipy.special is imported when it is first used: mechanisms that ship with dpbench are not checked
 
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import Violation
@@ -50,4 +50,4 @@ def _distances(weights: np.ndarray, exact: np.ndarray) -> np.ndarray:
 
 def _p_value(shares: np.ndarray) -> float:
     """Return the probability of so small shares, which would be independent and uniform (Fisher 1932)."""
-    return float(gammaincc(len(shares), -np.log(shares).sum()))
+    return float(scipy.special.gammaincc(len(shares), -np.log(shares).sum()))

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # scipy.stats is imported when it is first used: it takes half a second, and a replay needs none of it
-from scipy import special
+import scipy  # its modules are imported when they are first used: that takes half a second, and a replay needs none of them
 
 from dpbench.accounting.costs import noise_cost
 from dpbench.audit.epsilon_lower_bound import least_privacy_loss
@@ -120,14 +119,14 @@ def _independent_parts(draws: np.ndarray) -> np.ndarray:
     at = np.abs(draws).argmax(axis=1)
     largest = np.abs(draws).max(axis=1)
     others = draws[np.arange(size) != at[:, None]].reshape(runs, size - 1)
-    return np.column_stack([2 * special.gammainc(size, largest) - 1, others / largest[:, None]])
+    return np.column_stack([2 * scipy.special.gammainc(size, largest) - 1, others / largest[:, None]])
 
 
 DECLARED_LAWS: dict[type[Law], DeclaredLaw] = {
     Laplace: DeclaredLaw("L1", lambda x, scale: scipy.stats.laplace.cdf(x, scale=scale)),
     Geometric: DeclaredLaw("L1", _geometric_cdf, whole=True),
     KNorm: DeclaredLaw("Linf", lambda x, scale: np.clip((1 + x / scale) / 2, 0, 1), independent=_independent_parts),
-    Gaussian: DeclaredLaw("L2", lambda x, scale: special.ndtr(x / scale)),
+    Gaussian: DeclaredLaw("L2", lambda x, scale: scipy.special.ndtr(x / scale)),
 }
 
 
@@ -178,8 +177,8 @@ def _p_values(uniform: np.ndarray) -> dict[str, float]:
     p_values = {"all draws together": _kolmogorov_smirnov(uniform.ravel())}
     if size > 1:
         p_values["a coefficient"] = min(1.0, size * min(_kolmogorov_smirnov(column) for column in uniform.T))
-        normal = special.ndtri(np.clip(uniform, 1e-300, 1 - 1e-16))
-        p_values["a run's sum"] = _kolmogorov_smirnov(special.ndtr(normal.sum(axis=1) / math.sqrt(size)))
+        normal = scipy.special.ndtri(np.clip(uniform, 1e-300, 1 - 1e-16))
+        p_values["a run's sum"] = _kolmogorov_smirnov(scipy.special.ndtr(normal.sum(axis=1) / math.sqrt(size)))
         p_values["a correlation"] = _correlation(normal[:, :MAX_CORRELATED])
     return p_values
 

@@ -6,6 +6,7 @@ mechanism that looks at all runs together could hide what it does for one of the
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpbench.audit.same_state import same_state
 from dpbench.audit.subject import Answers, AuditSubject
 from dpbench.audit.tables import common_tables, worst_tables
 from dpbench.contracts.fit import Fit
+from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.calls import Answer
@@ -107,10 +109,17 @@ def _replayed(kinds: Sequence[Rows], together: np.ndarray, alone: np.ndarray) ->
 
 def _replay_at(size: int, subject: AuditSubject, pairs: Pairs) -> list[float]:
     """Replay a fit on tables of this many rows, in two runs: the worst pair among random rows, and the last among corners."""
-    random, _, corners, _ = common_tables(subject.geometry, size - 1)
+    random, corners = _large_tables(subject.geometry, size - 1)
     tables = [pairs.take(np.array([at])).tables(common) for at, common in ((0, random), (pairs.first.n - 1, corners))]
     first, second = (WholeSample(*(pair[world][0] for pair in tables)) for world in range(2))
     return replay(subject, first, second, MAX_CALLS_AT_SIZE)[1]
+
+
+@lru_cache(maxsize=1)
+def _large_tables(geometry: Geometry, count: int) -> tuple[Rows, Rows]:
+    """Return the tables of random rows and of corners. Drawing them takes as long as replaying a fit, and audits share them."""
+    random, _, corners, _ = common_tables(geometry, count)
+    return random, corners
 
 
 def replay(

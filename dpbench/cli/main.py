@@ -11,6 +11,7 @@ import click
 
 import dpbench.cli
 from dpbench.base.errors import Refused, check_known
+from dpbench.base.garbage import end_start_up
 from dpbench.base.terminal import shown
 from dpbench.base.version import __version__
 
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         # not _command.main: it turns a reader that left, and an interruption, into exit codes of its own
         with _command.make_context("python -m dpbench", arguments) as context:
+            end_start_up()
             result = _command.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code

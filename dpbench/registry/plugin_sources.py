@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from importlib.metadata import entry_points
+from functools import cache, partial
+from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,10 +56,16 @@ def find_plugins() -> tuple[list[Plugin], list[Plugin]]:
 
 def _installed() -> list[Plugin]:
     plugins = []
+    name_and_version = cache(_name_and_version)  # a distribution parses its metadata each time, and has many plugins
     for entry in entry_points(group=GROUP):
-        distribution, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown distribution", "0")
+        distribution, version = name_and_version(entry.dist) if entry.dist else ("unknown distribution", "0")
         plugins.append(Plugin(entry.name, distribution, version, entry.load))
     return sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.name))
+
+
+def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    metadata = distribution.metadata
+    return metadata["Name"], metadata["Version"]
 
 
 def _dropped_in() -> list[Plugin]:

@@ -4,15 +4,14 @@ import math
 import re
 import shlex
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from dpbench.base.options import options_of
+from dpbench.cells.cell import Settings
 from dpbench.files.data_frames import PREFIX as FRAME_PREFIX
 from dpbench.records.cell_record import CellRecord
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.description import plugins_flag
-from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.override_text import override_text
 
 KINDS = ("mechanism", "model", "dataset")
@@ -39,8 +38,7 @@ def release_command(cell: CellRecord) -> str:
     words = [word for kind in KINDS for word in _component(kind, config[kind], str(config.get("sensitivity", "")))]
     own_unit = abs(accounted - cell.epsilon) > MATCH_TOLERANCE * cell.epsilon
     words += [f"epsilon={cell.epsilon:g}", *(["budget=claimed"] if own_unit else [])]
-    defaults = _default_settings()
-    words += [f"{key}={override_text(config[key])}" for key in SETTINGS if config.get(key) != defaults[key]]
+    words += [f"{key}={override_text(config[key])}" for key in SETTINGS if config.get(key) != getattr(Settings(), key)]
     return shlex.join(["python", "-m", "dpbench", *plugins_flag(), "release", *words, f"out={OUT}"])
 
 
@@ -65,9 +63,3 @@ def _text(value: Any) -> str:
 def _plain(value: Any) -> Any:
     """Return a value such that a list and a tuple of the same items are equal."""
     return list(value) if isinstance(value, tuple) else value
-
-
-@cache
-def _default_settings() -> Mapping[str, Any]:
-    """Return the settings of a command that names none."""
-    return grid_points([])[0].config

@@ -7,6 +7,7 @@ from itertools import chain
 
 from dpbench.audit.result import AuditResult
 from dpbench.base.errors import Unfinished
+from dpbench.base.garbage import end_start_up
 from dpbench.base.phases import clock, phase
 from dpbench.base.strangers_code import stdout_is_stderr
 from dpbench.cells.audit_unit import AuditUnit, run_audit
@@ -47,6 +48,7 @@ def run_cells(
     """
     from dpbench.sweeps.progress import progress_bar
 
+    end_start_up()
     planned_cells = {planned.cell.key: planned for planned in plan.to_run}
     results: dict[str, list[BlockResult]] = {key: [] for key in planned_cells}
     costs = Costs.of_this_machine(plan.tables)

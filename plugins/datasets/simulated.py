@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import expit, ndtr
+import scipy  # scipy.special is imported when a table is drawn
 
 from dpbench.base.errors import Refused
 from dpbench.base.options import option
@@ -98,7 +98,7 @@ class SimulatedTable(Dataset):
         if self.target == "binary":
             slopes *= self.log_odds_std / signal
             constant = -mean * float(slopes.sum())
-            chance = expit(constant + features @ slopes)
+            chance = scipy.special.expit(constant + features @ slopes)
             response = (generator.random(self.n) < chance).astype(float)
             target, threshold = Column("y", 0, 1, kind="binary"), 0.5
         else:
@@ -129,7 +129,8 @@ class SimulatedTable(Dataset):
         # normals with correlation r have ranks with correlation 6/π asin(r/2) (Pearson 1907)
         latent = 2 * math.sin(math.pi / 6 * self.correlation)
         shared = generator.standard_normal((self.n, 1))
-        return np.asarray(HIGH * ndtr(math.sqrt(latent) * shared + math.sqrt(1 - latent) * generator.standard_normal(shape)))
+        normals = math.sqrt(latent) * shared + math.sqrt(1 - latent) * generator.standard_normal(shape)
+        return np.asarray(HIGH * scipy.special.ndtr(normals))
 
     def _draw_errors(self, generator: np.random.Generator, first: np.ndarray) -> np.ndarray:
         """Return errors of mean square 1, given the first feature in standard deviations from its mean."""
@@ -148,7 +149,10 @@ def feature_moments(features: Features) -> tuple[float, float]:
 
     def moment(power: int) -> float:
         """E[min(X, c)^k] = e^{k²/2} Φ(log c - k) + c^k Φ(-log c), where log X is standard normal."""
-        return float(math.exp(power**2 / 2) * ndtr(math.log(HIGH) - power) + HIGH**power * ndtr(-math.log(HIGH)))
+        return float(
+            math.exp(power**2 / 2) * scipy.special.ndtr(math.log(HIGH) - power)
+            + HIGH**power * scipy.special.ndtr(-math.log(HIGH))
+        )
 
     return moment(1), math.sqrt(moment(2) - moment(1) ** 2)
 

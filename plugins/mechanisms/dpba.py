@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -128,17 +129,8 @@ class BudgetAllocation(Mechanism):
         return float(first / (first + second))
 
     def _best_scales(self, objective: Polynomial, budget: Budget) -> tuple[float, float]:
-        """Return the scales of least damage among those whose joint cost is exactly ε: a search for their ratio."""
-        from scipy.optimize import minimize_scalar
-
-        quadratic_weight, linear_weight = self._damage_weights(objective)
-
-        def damage(log_ratio: float) -> float:
-            quadratic, linear = joint_scales(float(np.exp(log_ratio)), objective, budget)
-            return float(np.log(quadratic_weight * quadratic**2 + linear_weight * linear**2))
-
-        best = minimize_scalar(damage, bounds=(-12.0, 12.0), method="bounded", options={"xatol": 1e-10})
-        return joint_scales(float(np.exp(float(best.x))), objective, budget)
+        """Return the scales of least damage among those whose joint cost is exactly ε."""
+        return joint_scales(best_ratio(*self._damage_weights(objective), objective, budget), objective, budget)
 
     def _damage_weights(self, objective: Polynomial) -> tuple[float, float]:
         """Return W1 and W2: the damage of scales b_q and b_l is twice W1 b_q² + W2 b_l².
@@ -159,6 +151,22 @@ def joint_scales(ratio: float, objective: Polynomial, budget: Budget) -> tuple[f
     """Return the scales (ratio · t, t) whose joint cost, sup(ratio, 1)/t, is exactly ε."""
     linear = objective.l1_bound("tight", ratio, 1.0) / budget.epsilon
     return ratio * linear, linear
+
+
+@lru_cache(maxsize=64)
+def best_ratio(quadratic_weight: float, linear_weight: float, objective: Polynomial, budget: Budget) -> float:
+    """Return the ratio of the scales at which a joint cost of ε does the least damage, by a search.
+
+    It depends on public facts alone, and an audit fits the same mechanism again and again.
+    """
+    from scipy.optimize import minimize_scalar
+
+    def damage(log_ratio: float) -> float:
+        quadratic, linear = joint_scales(float(np.exp(log_ratio)), objective, budget)
+        return float(np.log(quadratic_weight * quadratic**2 + linear_weight * linear**2))
+
+    best = minimize_scalar(damage, bounds=(-12.0, 12.0), method="bounded", options={"xatol": 1e-10})
+    return float(np.exp(float(best.x)))
 
 
 def block_sensitivities(objective: Polynomial) -> tuple[float, float]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from dpbench.cells.cell import Settings
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps.execution import run_unrecorded
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
-from dpbench.sweeps.release_command import release_command
+from dpbench.sweeps.release_command import SETTINGS, release_command
 
 SMALL = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=1", "audit.level=none")
 
@@ -30,6 +31,11 @@ def cell_of(alone: None) -> Any:
 
 def words(cell: CellRecord) -> list[str]:
     return shlex.split(release_command(cell))
+
+
+def test_a_command_that_names_no_settings_has_those_of_the_settings_class() -> None:
+    config, settings = grid_points([])[0].config, Settings()
+    assert {key: config[key] for key in SETTINGS} == {key: getattr(settings, key) for key in SETTINGS}
 
 
 def test_only_what_differs_from_the_defaults_is_named(cell_of: Any) -> None:

@@ -17,7 +17,7 @@ from dpbench.report.summary import SweepSummary
 from dpbench.sweeps.execution import Outcome, execute
 from dpbench.sweeps.grid import Axis, GridPoint
 from dpbench.sweeps.hydra.composition import points_of
-from dpbench.sweeps.hydra.config_groups import register
+from dpbench.sweeps.hydra.config_groups import register, register_presets
 from dpbench.sweeps.hydra.flags import for_hydra, split
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 from dpbench.sweeps.plan import plan, refuse_pruned
@@ -141,6 +141,7 @@ def _inside_hydra(arguments: Sequence[str], job: Callable[[DictConfig], int] = l
     import hydra
 
     register()
+    register_presets()
     codes = [0]
     failures: list[Exception] = []
 

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from dpbench.base.errors import Refused
 from dpbench.base.user_path import user_path
 from dpbench.sweeps.grid import Axis, GridPoint, expand
-from dpbench.sweeps.hydra.config_groups import register
+from dpbench.sweeps.hydra.config_groups import register, register_presets
 from dpbench.sweeps.hydra.overrides import hydra_errors_refused, parse
 from dpbench.sweeps.override_text import override_text
 
@@ -28,6 +28,8 @@ def grid_points(overrides: Sequence[str], folder: str | None = None, config_name
 
 def points_of(axes: Sequence[Axis], folder: str | None = None, config_name: str = "config") -> list[GridPoint]:
     """Return the configurations of a parsed request."""
+    if folder is not None or any(axis.key == "experiment" for axis in axes):  # a user's own files may name presets, too
+        register_presets()
     with hydra_errors_refused(), _config_loader(folder) as loader:
         return expand(axes, HydraComposer(loader, config_name))
 

@@ -21,14 +21,22 @@ class SweeperConfig:
 
 @cache
 def register() -> None:
-    """Make every component and every preset a choice of its group, as if each were a file on Hydra's search path."""
+    """Make every component a choice of its group, as if each were a file on Hydra's search path."""
     store = ConfigStore.instance()
+    # Hydra copies the whole store for each composition, which takes longer than composing; what it loads, it copies again
+    store.__deepcopy__ = lambda memo: store  # type: ignore[attr-defined]
     for entry in registry().entries:
         if entry.health == "ok" and entry.kind in KINDS:
             values = {"name": entry.name} | {option.name: option.default for option in options_of(entry.offer)}
             node = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
             store.store(group=entry.kind, name=entry.name, node=node, provider=entry.plugin.distribution)
+    store.store(group="hydra/sweeper", name="dpbench", node=SweeperConfig, provider="dpbench")
+
+
+@cache
+def register_presets() -> None:
+    """Make every preset a choice of the group ``experiment``."""
+    store = ConfigStore.instance()
     for name, config in preset_configs().items():
         group, _, figure = name.rpartition("/")
         store.store(group=f"experiment/{group}", name=figure, node=config, package="_global_", provider="dpbench")
-    store.store(group="hydra/sweeper", name="dpbench", node=SweeperConfig, provider="dpbench")

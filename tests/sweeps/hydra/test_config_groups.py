@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.hydra.config_groups import register
+from dpbench.sweeps.hydra.config_groups import register, register_presets
 
 
 def test_every_component_is_a_choice_with_the_defaults_of_its_options() -> None:
@@ -17,5 +17,5 @@ def test_every_component_is_a_choice_with_the_defaults_of_its_options() -> None:
 
 
 def test_every_preset_is_an_experiment() -> None:
-    register()
+    register_presets()
     assert "fig9.yaml" in ConfigStore.instance().list("experiment/zhang2012")
