@@ -72,8 +72,8 @@ These have no suffix:
 PRIVATE = """\
 All metrics are computed on the private rows, and no ε in the table pays for them: publishing them is another release.
 """
-BILL = """\
-Metrics, if there are at least two private cells to choose from (see [privacy.md](privacy.md)):
+SWEEP_METRICS = """\
+Metrics; those of privacy only if there are at least two private cells to choose from (see [privacy.md](privacy.md)):
 """
 END = """\
 The MLflow status of a run is `FINISHED`; `FAILED` if the cell, or a cell of the sweep, failed; `KILLED` if it was
@@ -124,6 +124,7 @@ def page() -> str:
         *("## A cell's tags\n", table(names.declared("cell_tags")), RANKED),
         *("## A cell's metrics\n", METRICS, table(names.declared("suffixes"), "suffix"), FINITE),
         table(names.declared("browsed_metrics"), "in MLflow, in this order"),
+        *("MLflow's charts need two more:\n", table(names.declared("chart_metrics"), "for charts")),
         *(MODELS, metric_table(model_metrics())),
         *("The same names, except `ols_se` and `share_lost`, are also recorded with these beginnings:\n", table(beginnings())),
         *(INTERVALS, metric_table({info: [] for info in interval_metrics.INFOS})),
@@ -133,7 +134,7 @@ def page() -> str:
         *(f"Keys of `{names.LEDGER_FILE}`:\n", table(names.declared("ledger_keys"))),
         *(f"Columns of `{names.RUNS_FILE}`, one row per run:\n", table(names.declared("run_columns"))),
         *(f"Columns of `{names.CURVES_FILE}`, one row per point of a curve:\n", table(names.declared("curve_columns"))),
-        *("## A sweep\n", "Tags:\n", table(names.declared("sweep_tags")), BILL, table(names.declared("sweep_metrics"))),
+        *("## A sweep\n", "Tags:\n", table(names.declared("sweep_tags")), SWEEP_METRICS, table(names.declared("sweep_metrics"))),
         *("Artifacts:\n", table(names.declared("sweep_files"))),
         "Columns of `records.parquet` and `report/summary.csv` in addition to the names above:\n",
         table(names.declared("record_columns")),

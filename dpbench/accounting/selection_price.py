@@ -33,13 +33,13 @@ class SelectionPrice:
     def metrics(self) -> dict[str, float]:
         """Return the finite numbers by their public names."""
         numbers = {
-            "privacy/bill_cells": float(self.cells),
-            "privacy/bill_naive_epsilon": self.naive.epsilon,
-            "privacy/bill_naive_delta": self.naive.delta,
-            "privacy/bill_selected_epsilon": self.selected.epsilon,
-            "privacy/bill_selected_delta": self.selected.delta,
-            "privacy/bill_geometric_epsilon": self.geometric.epsilon,
-            "privacy/bill_geometric_delta": self.geometric.delta,
+            "privacy/release_cells": float(self.cells),
+            "privacy/release_all_epsilon": self.naive.epsilon,
+            "privacy/release_all_delta": self.naive.delta,
+            "privacy/release_best_epsilon": self.selected.epsilon,
+            "privacy/release_best_delta": self.selected.delta,
+            "privacy/release_best_geometric_epsilon": self.geometric.epsilon,
+            "privacy/release_best_geometric_delta": self.geometric.delta,
         }
         return {name: value for name, value in numbers.items() if math.isfinite(value)}
 

@@ -1,5 +1,7 @@
 """Write the report of a recorded sweep: a page with its figures, as PDF too, and its tables."""
 
+import webbrowser
+
 import click
 
 from dpbench.base.terminal import say
@@ -10,7 +12,8 @@ from dpbench.base.terminal import say
 @click.option("--out", default="report", show_default=True, metavar="DIR", help="The folder to write.")
 @click.option("--uri", default=None, help="The tracking store [default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db].")
 @click.option("--experiment", default="dpbench", show_default=True, help="The MLflow experiment that holds the sweep.")
-def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> None:
+@click.option("--browser/--no-browser", default=False, help="Also open the page in the browser.  [default: no]")
+def command(sweep: str | None, out: str, uri: str | None, experiment: str, browser: bool) -> None:
     """Write the report of a recorded sweep into a folder: report.html with its figures and tables, from the records alone.
 
     Here each figure is a PNG, a PDF, and a PDF for a column of a paper; the report in the store has the PNG alone.
@@ -21,6 +24,7 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     """
 
     from dpbench.base.user_path import user_path
+    from dpbench.report.file_lines import file_lines
     from dpbench.report.formatting import plural
     from dpbench.report.report_files import ReportFolder
     from dpbench.tracking.store import open_store
@@ -29,7 +33,10 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str) -> No
     folder = ReportFolder(user_path(out))
     with open_store(uri, experiment, create=False) as store:
         record = read_sweep(store, sweep)
-        page = folder.write(record)
+        files = folder.write(record)
     name = (record.preset.name if record.preset else "Sweep") + (" (changed)" if record.changed else "")
     say(f"{name} {record.run_id}, {plural(len(record.cells), 'cell')}: {record.command}")
-    say(f"Written: {page}")
+    for line in file_lines(record, files):
+        say(line)
+    if browser and not webbrowser.open(files[0].as_uri()):
+        say("There is no browser here: open the report yourself.")

@@ -5,12 +5,15 @@ from dpbench.report.answer import not_compared, other_units
 from dpbench.report.decision import ACCEPTABLE_LOSS, Decision, percent
 from dpbench.report.explosions import explosion
 from dpbench.report.formatting import listed, number, plural, quantity
+from dpbench.report.statistics.paired import PRACTICAL_SHARE
 from dpbench.report.summary import SweepSummary
 
 CHOOSING_COSTS = (
     "These errors were computed on the private rows, without noise. Choosing a row by them is a use of those rows that the ε of "
     "a release does not cover."
 )
+UNDECIDED_TEXT = "Not decided: the difference may be chance."
+SAME_TEXT = f"Practically the same: the errors differ by less than {100 * PRACTICAL_SHARE:g} % on that scale."
 INTERVALS_TEXT = "Intervals: the width of the coefficients' confidence intervals, against those of the fit without privacy."
 
 
@@ -19,8 +22,13 @@ def scale_sentence(summary: SweepSummary) -> str:
     boards = summary.boards
     low, high = (_reference(boards[0].first, name) if len(boards) == 1 else "" for name in ("no_privacy", "mean_predictor"))
     text = f"Lost to privacy: 0 % is the fit without privacy{low}, 100 % is predicting the same mean for everybody{high}."
-    ranges = any(row.best and row.intervals != "none" for row in summary.decisions)
-    return f"{text} {INTERVALS_TEXT}" if ranges else text
+    contests = [row.group.contest for row in summary.decisions if row.group.contest and row.group.contest.winner is None]
+    notes = {
+        UNDECIDED_TEXT: any(contest.undecided for contest in contests),
+        SAME_TEXT: any(not contest.undecided for contest in contests),
+        INTERVALS_TEXT: any(row.best and row.intervals != "none" for row in summary.decisions),
+    }
+    return " ".join([text, *(note for note, applies in notes.items() if applies)])
 
 
 def _reference(cell: CellRecord, name: str) -> str:
@@ -64,8 +72,8 @@ def _picks_sentence(summary: SweepSummary) -> str:
     texts = [f"privacy costs at most {most} of what the features can tell in {cheap} of {plural(count, 'problem')}"]
     texts += [f"in {useless} no private fit is better than predicting the mean"] if useless else []
     return (
-        f"Each row is at the smallest ε of this sweep at which privacy costs at most {most}, or else where it costs least; the "
-        f"report has every ε. {listed(texts)[:1].upper()}{listed(texts)[1:]}."
+        f"Each row is at the smallest ε of this sweep at which privacy costs at most {most}, or else where it costs least. "
+        f"{listed(texts)[:1].upper()}{listed(texts)[1:]}."
     )
 
 

@@ -82,7 +82,7 @@ def standing_sentence(cells: Sequence[CellRecord]) -> str:
 
 def _promise(word: str, cells: Iterable[CellRecord]) -> str:
     """Return what a proof promises, by ε alone if the price was pure, else by ε at a δ, and how far it was tried."""
-    tried = "A proof is its author's word: a replay of the mechanism on made-up neighbouring tables did not refute it."
+    tried = "A proof is its author's word: trials of the mechanism on made-up neighbouring tables (a replay) did not refute it."
     if word == CLAIMED:
         tried = "A proof is its author's word, and nobody has tried it here: `audit.level=replay` does."
     promises = {

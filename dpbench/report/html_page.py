@@ -6,7 +6,6 @@ Its only script, which sorts tables and shows values under the pointer, is part 
 import base64
 import hashlib
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -25,6 +24,7 @@ from dpbench.report.formatting import group_by, listed, number, p_value_text, pl
 from dpbench.report.guarantees import audit_sentences, standings
 from dpbench.report.labels import error_heading, unit_heading
 from dpbench.report.leaderboards import Board, Level
+from dpbench.report.png_picture import read_png
 from dpbench.report.question import question
 from dpbench.report.release_price import HEADING
 from dpbench.report.statistics.paired import PRACTICAL_SHARE, Comparison
@@ -47,8 +47,6 @@ MAX_SENTENCES = 60
 """With more problems and values of ε than this, the page has no sentence for each of them."""
 MAX_TITLE_NAMES = 4
 """The page's title counts mechanisms, models or datasets if there are more."""
-FIGURE_SCALE = 0.8
-"""Width of a figure on the page in pixels of its file: below 1, so that it is sharp on a fine screen."""
 
 
 def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["CaptionedFigure"], folder: Path) -> str:
@@ -74,7 +72,7 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         standings=standings(done),
         audits=audit_sentences(done),
         boards=summary.boards[:MAX_BOARDS],
-        figures=[(figure, *_picture(folder / f"{figure.name}.png")) for figure in figures],
+        figures=[(figure, read_png(folder / f"{figure.name}.png")) for figure in figures],
         tables={table.name: table for table in tables},
         practical=f"{100 * PRACTICAL_SHARE:g} %",
         explosion_factor=EXPLOSION_FACTOR,
@@ -133,13 +131,6 @@ def _separated(comparison: Comparison) -> str:
     if comparison.repeats < comparison.min_repeats:
         return f"no: {plural(comparison.repeats, 'repeat')}, at least {comparison.min_repeats} are needed"
     return f"no, {p}" + ("" if comparison.more_repeats is None else f"; {comparison.more_repeats:,} more repeats")
-
-
-def _picture(path: Path) -> tuple[str, int, int]:
-    """Return a PNG file as text, with its width and height on the page."""
-    data = path.read_bytes()
-    width, height = struct.unpack(">II", data[16:24])
-    return base64.b64encode(data).decode("ascii"), round(width * FIGURE_SCALE), round(height * FIGURE_SCALE)
 
 
 def _facts(cells: Sequence[CellRecord]) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ class ReleasePrice(SelectionPrice):
         """One sentence, printed below the table: the cheapest way first, and none that costs more than releasing all."""
         ways = [f"{_price(self.naive)} if all are fitted anew and released"]
         if self.selection_pays:
-            ways.insert(0, f"{_price(self.selected)} by private selection")
+            ways.insert(0, f"{_price(self.selected)} if only the best by a noisy score is released")
         return f"Releasing the best of these {self.cells} private cells{self.table}: {', '.join(ways)}; {NO_BOUND}."
 
     @property
@@ -50,7 +50,7 @@ class ReleasePrice(SelectionPrice):
     @property
     def _selection(self) -> str:
         if not self.selection_pays:
-            return f"To publish only one by private selection would not be cheaper ({_price(self.selected)})."
+            return f"To publish only the one with the best noisy score would not be cheaper ({_price(self.selected)})."
         geometric = f"; with a geometric number, {_price(self.geometric)}" if self.geometric.epsilon < self.naive.epsilon else ""
         return (
             f"To draw cells at random, about {self.cells} times, and publish only the one with the best score, where each cell "

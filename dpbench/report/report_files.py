@@ -22,8 +22,8 @@ _HEAD_CHARACTERS = 10_000
 
 
 @phase("report")
-def write_report(summary: SweepSummary, folder: Path, *, pdfs: bool = True) -> str | None:
-    """Write the report, and return the name of its first figure, if it has one. Without PDFs it takes less than half as long."""
+def write_report(summary: SweepSummary, folder: Path, *, pdfs: bool = True) -> list[str]:
+    """Write the report, and return the names of its figures in their order. Without PDFs it takes less than half as long."""
     from dpbench.report.figures import catalog  # matplotlib takes a third of a second to import
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def write_report(summary: SweepSummary, folder: Path, *, pdfs: bool = True) -> s
     for table in tables:
         (folder / f"{table.name}.tex").write_text(latex(table), encoding="utf-8")
     (folder / REPORT_FILE).write_text(page(summary, tables, figures, folder), encoding="utf-8")
-    return f"{figures[0].name}.png" if figures else None
+    return [f"{figure.name}.png" for figure in figures]
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class ReportFolder:
         if self.path.is_dir() and any(self.path.iterdir()) and self._earlier() is None:
             raise Refused(f"The folder {str(self.path)!r} has files but no report: name another one with --out.")
 
-    def write(self, sweep: SweepRecord) -> Path:
-        """Write to a temporary folder, then replace the earlier report; return the path of the page."""
+    def write(self, sweep: SweepRecord) -> list[Path]:
+        """Write to a temporary folder, then replace the earlier report; return the paths of the page and of its figures."""
         with tempfile.TemporaryDirectory(prefix="dpbench-") as temporary:
-            write_report(SweepSummary(sweep), Path(temporary))
+            figures = write_report(SweepSummary(sweep), Path(temporary))
             earlier = self._earlier() or []
             names = sorted(new.name for new in Path(temporary).iterdir() if new.name not in earlier)
             if taken := [name for name in names if (self.path / name).exists()]:
@@ -67,7 +67,7 @@ class ReportFolder:
             except (OSError, shutil.Error) as error:
                 reason = getattr(error, "strerror", None) or "not every file could be copied"
                 raise Unfinished(f"The report could not be written to {str(self.path)!r}: {reason}.") from None
-        return (self.path / REPORT_FILE).resolve()
+        return [(self.path / name).resolve() for name in (REPORT_FILE, *figures)]
 
     def _earlier(self) -> list[str] | None:
         """Return the files of the report in this folder; None if there is none."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dpbench.records.cell_record import CellRecord, label
@@ -196,7 +197,16 @@ def intervals(cells: Sequence[CellRecord]) -> TextTable:
             rows.append((model, datasets, _data(group), mechanisms, "", "none", "", *empty, reason))
     header: tuple[str, ...] = ("model", "dataset", "data", "mechanism", "epsilon", "method", "covers", "coverage", "low", "high")
     header += ("smallest of a slope", "width ratio", "overlap", "same sign and significance", "floored", "ols_se", "why none")
-    return TextTable("intervals", "How often intervals cover, and how wide they are against non-private ones", header, rows)
+    return _measured(
+        TextTable("intervals", "How often intervals cover, and how wide they are against non-private ones", header, rows)
+    )
+
+
+def _measured(table: TextTable) -> TextTable:
+    """Return the table without the columns that have no entry."""
+    kept = [index for index in range(len(table.header)) if any(row[index] not in (None, "") for row in table.rows)]
+    rows = [tuple(row[index] for index in kept) for row in table.rows]
+    return replace(table, header=tuple(table.header[index] for index in kept), rows=rows)
 
 
 def _dataset_and_label(cell: CellRecord) -> tuple[str, str]:
@@ -211,11 +221,19 @@ def health(cells: Sequence[CellRecord], *, rates: bool) -> TextTable:
             values = [cell.metrics[name] for cell in group if name in cell.metrics]
             if any(values) and is_share(name) is rates:
                 counts = (sum(value != 0 for value in values), len(values))
-                rows.append((*names, name.removeprefix("health/"), min(values), max(values), *counts))
-    header = ("mechanism", "model", "data", "what", "smallest", "largest", "in cells", "of")
+                rows.append((*names, _health_words(name), min(values), max(values), *counts))
+    header = ("mechanism", "model", "data", "what", "smallest", "largest", "cells with it", "cells")
     if rates:
-        return TextTable("health", "Shares of the runs, rows or values, from 0 to 1", header, rows)
+        return TextTable(
+            "health", "How often something went wrong: shares of the runs, rows or values, from 0 to 1", header, rows
+        )
     return TextTable("health_numbers", "Counts, sizes, and numbers that a fit settled on", header, rows)
+
+
+def _health_words(metric: str) -> str:
+    """Return what a health metric is called: its declared label, or else its own name in words."""
+    labels = {declaration.text: declaration.label for declaration in declared("cell_metrics")}
+    return labels.get(metric) or metric.removeprefix("health/").replace("_", " ")
 
 
 def is_share(metric: str) -> bool:

@@ -9,7 +9,6 @@ from rich.table import Table
 from dpbench.base.phases import phase
 from dpbench.base.terminal import console, fits, print_grid
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.names import INTERVAL_METHOD
 from dpbench.report.decision import Decision, percent
 from dpbench.report.decision_texts import choice_sentences, scale_sentence
 from dpbench.report.formatting import listed, number, plural, quantity
@@ -22,6 +21,7 @@ from dpbench.report.text_table import TextTable, entry_text
 from dpbench.report.warning_texts import SIMULATED_NOISE, disclosures, health_sentences, leak_sentences, warnings
 
 MAX_ATTACK_ROWS = 20
+EVERY_EPSILON = "The report has a row for every ε."
 PICK_MARK = ">"
 """Marks the row that a reader would pick, where a problem has several rows."""
 STAGES = ((), ("intervals",), ("intervals", "scaled"))
@@ -42,6 +42,7 @@ def print_answer(summary: SweepSummary, stream: TextIO | None = None) -> None:
     _print_attacks(out, attacks(summary))
     done = summary.done
     sentences = [scale_sentence(summary), *choice_sentences(summary)]
+    sentences += [EVERY_EPSILON] if len(summary.all_decisions) > len(summary.decisions) else []
     sentences += [f"{title}: {text}" for title, text in warnings(summary.sweep) if title != "SYNTHETIC data"]
     sentences += [*health_sentences(done), *audit_sentences(done), *leak_sentences(done)]
     sentences += [text for _, text in disclosures(done) if text != SIMULATED_NOISE]
@@ -67,7 +68,7 @@ def _table(summary: SweepSummary, hidden: Sequence[str]) -> Table:
         scaled = error_heading(summary.sweep, cells).replace(" ", "\n")
         columns[scaled] = [number(row.best.error() if row.best else None, "–") for row in rows]
     columns["lost to\nprivacy"] = [percent(row.lost) for row in rows]
-    if "intervals" not in hidden and any(INTERVAL_METHOD in cell.tags for cell in cells):
+    if "intervals" not in hidden and any(row.intervals != "none" for row in rows):
         columns["intervals"] = [row.intervals for row in rows]
     words = ("problem", "best mechanism", "intervals")
     for name in columns:

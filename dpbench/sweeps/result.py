@@ -125,7 +125,7 @@ class Result:
         """Write the report, a page with its figures and tables, into a folder, and return the path of the page."""
         from dpbench.report.report_files import ReportFolder
 
-        return ReportFolder(user_path(os.fspath(folder))).write(self.sweep)
+        return ReportFolder(user_path(os.fspath(folder))).write(self.sweep)[0]
 
     def _varying(self, frame: pandas.DataFrame) -> list[str]:
         return [column for column in frame if column not in _COLUMNS]

@@ -18,6 +18,7 @@ from dpbench.tracking.artifact_folders import local_folder
 from dpbench.tracking.browsed_metrics import browsed_metrics
 from dpbench.tracking.cell_files import StoredDetail, write_cell_files
 from dpbench.tracking.cell_index import cell_index
+from dpbench.tracking.chart_metrics import chart_metrics
 from dpbench.tracking.leases import Heartbeat, own_lease
 from dpbench.tracking.patience import StoreLost
 from dpbench.tracking.store import Store
@@ -125,7 +126,8 @@ class Writer(AbstractContextManager["Writer"]):
         optional = {names.ERROR: record.reason, names.COLOUR: colour, names.PARENT: parent}
         tags |= {name: text for name, text in optional.items() if text}
         run = self._begin(run_name(record), tags, start)
-        metrics = [Metric(name, value, end, 0) for name, value in browsed_metrics(record).items()]
+        values = browsed_metrics(record) | chart_metrics(record)
+        metrics = [Metric(name, value, end, 0) for name, value in values.items()]
         params = [Param(name, _cut(value, MAX_PARAM_LENGTH)) for name, value in record.params.items()]
         self._client.log_batch(run.info.run_id, metrics=metrics if ok else [], params=params)
         self._write_files(record, run)

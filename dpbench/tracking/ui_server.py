@@ -25,6 +25,8 @@ from dpbench.tracking.ui_view import link, save_view, sweep_link
 
 HOST = "127.0.0.1"
 STORE_IS_PRIVATE = "Some recorded tables are not public: this store is as private as they are."
+ASSISTANT = "MLflow opens its Assistant on the first visit: close it with the × at its top, and it stays closed."
+"""No link and no setting of MLflow 3 keeps it shut: the browser alone remembers that it was closed."""
 PORT_ATTEMPTS = 100
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
@@ -40,7 +42,7 @@ def show(uri: str | None, experiment: str, port: int, say: Callable[[str], None]
         say(pages.lines(without_login(store.uri)))
         return
     with suppress(KeyboardInterrupt), serving(store.uri, port) as (address, process):
-        say(f"Showing {store.shown}\n{pages.lines(address)}\nPress Ctrl-C to stop.")
+        say(f"Showing {store.shown}\n{pages.lines(address)}\n{ASSISTANT}\nPress Ctrl-C to stop.")
         if browser:
             webbrowser.open(pages.runs(address))
         while process.poll() is None:  # wait() would not heed Ctrl-C: polars, if MLflow imports it, lets system calls restart

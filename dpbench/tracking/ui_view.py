@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from dpbench.base.yaml_text import parse_yaml
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord, distinguishing_params
-from dpbench.records.names import EPSILON_ACCOUNTED, KIND, REFERENCES
+from dpbench.records.names import EPSILON_ACCOUNTED, EPSILON_LOG10, KIND, PROBLEM_ERROR, REFERENCES
 from dpbench.tracking.patience import StoreLost
 from dpbench.tracking.store import Store
 
@@ -103,7 +103,12 @@ def _state(cells: Sequence["Run"]) -> dict[str, Any]:
         if f"{score}_median" in record.metrics:
             params_of.setdefault(score, []).append(record.params)
     scores = list(params_of) or [DEFAULT_SCORE]  # that of the newest cell first
-    charts = [chart for score in scores for chart in _charts(f"{score}_median", _varied(params, params_of.get(score, [])))]
+    tagged = [(cell.data.tags.get(names.PRIMARY, ""), cell.data.metrics) for cell in cells]
+    problems = {name: primary for primary, metrics in tagged for name in metrics if name.startswith(PROBLEM_ERROR)}
+    charts = [
+        *(_panel(*problem) for problem in problems.items()),
+        *(_parallel(f"{score}_median", _varied(params, params_of.get(score, []))) for score in scores),
+    ]
     columns = _columns(scores, params, attacked)
     return {
         **parse_yaml(files("dpbench.tracking").joinpath(_STATE_FILE).read_text(encoding="utf-8")),
@@ -122,7 +127,7 @@ def _columns(scores: Sequence[str], params: Sequence[str], attacked: bool) -> di
     metrics += ["attack/advantage_mean", names.ATTACK_CAP] if attacked else []
     references = [f"{prefix}{score.removeprefix('utility/')}_median" for score in scores for prefix in REFERENCES]
     tags = (names.GUARANTEE, names.LEAKS, names.STATUS)
-    groups = (("params", 90, params), ("metrics", 160, metrics), ("tags", 90, tags), ("metrics", 160, references))
+    groups = (("metrics", 160, metrics), ("params", 90, params), ("tags", 90, tags), ("metrics", 160, references))
     return {f"{kind}.`{name}`": max(width, 7 * len(name) + 25) for kind, width, group in groups for name in group}
 
 
@@ -132,11 +137,17 @@ def _varied(params: Sequence[str], cells: Sequence[Mapping[str, str]]) -> tuple[
     return tuple(varied) if len(varied) > 1 else ("mechanism", "epsilon")
 
 
-def _charts(score: str, axes: Sequence[str]) -> list[dict[str, Any]]:
-    charts: list[dict[str, Any]] = [
-        {"type": "SCATTER", "xaxis": {"key": EPSILON_ACCOUNTED, "type": "METRIC"}, "yaxis": {"key": score, "type": "METRIC"}},
-        {"type": "PARALLEL", "selectedParams": list(axes), "selectedMetrics": [score], "showAllRuns": False},
-        {"type": "BAR", "metricKey": score},
-    ]
+def _panel(problem: str, primary: str) -> dict[str, Any]:
+    """Return the chart of one problem: its errors against ε, on a logarithmic axis. Only its cells have this metric."""
+    x = {"key": "log10 ε", "dataAccessKey": EPSILON_LOG10, "type": "METRIC"}
+    y = {"key": f"{problem.removeprefix(PROBLEM_ERROR)} ({primary})", "dataAccessKey": problem, "type": "METRIC"}
+    return _chart("SCATTER", problem, xaxis=x, yaxis=y)
+
+
+def _parallel(score: str, axes: Sequence[str]) -> dict[str, Any]:
+    return _chart("PARALLEL", score, selectedParams=list(axes), selectedMetrics=[score], showAllRuns=False)
+
+
+def _chart(kind: str, name: str, **options: Any) -> dict[str, Any]:
     common = {"metricSectionId": _CHART_SECTION, "deleted": False, "isGenerated": False, "runsCountToCompare": 100}
-    return [{"uuid": f"{_CHART_SECTION}-{chart['type']}-{score}", **common, **chart} for chart in charts]
+    return {"uuid": f"{_CHART_SECTION}-{kind}-{name}", "type": kind, **common, **options}

@@ -23,7 +23,7 @@ def test_the_price_is_the_sum_and_two_or_three_times_the_largest() -> None:
     assert some.geometric.delta == pytest.approx(4e-6 * (1 + math.exp(1.5)))
     assert some.selection_pays
     assert not price_selection([Guarantee(10.0, 1e-6)] * 4).selected.private
-    assert "privacy/bill_selected_epsilon" not in price_selection([Guarantee(10.0, 1e-6)] * 4).metrics()
+    assert "privacy/release_best_epsilon" not in price_selection([Guarantee(10.0, 1e-6)] * 4).metrics()
 
 
 def best(law: np.ndarray, stop: float, eta: float) -> np.ndarray:

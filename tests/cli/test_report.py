@@ -37,8 +37,11 @@ def reports(home: Path) -> list[Path]:
 @pytest.mark.long
 def test_from_the_records_alone_it_is_the_report_that_the_sweep_wrote(home: Path, tmp_path: Path, capsys: Capture) -> None:
     assert main(["report"]) == 0
-    assert f"Written: {tmp_path / 'report' / 'report.html'}" in capsys.readouterr().out
-    swept = reports(home)[-1]
+    swept, said = reports(home)[-1], capsys.readouterr().out.splitlines()
+    assert f"Report: {Path('report', 'report.html')}" in said
+    assert {f"Figure: {Path('report', path.name)}" for path in swept.glob("*.png")} == {
+        line for line in said if "Figure: " in line
+    }
     written = {path.name: path.read_bytes() for path in (tmp_path / "report").iterdir()}
     pdfs = {name for name in written if name.endswith(".pdf")}
     figures = [name.removesuffix(".png") for name in written if name.endswith(".png")]

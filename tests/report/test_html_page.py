@@ -65,7 +65,7 @@ def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monk
         return (CaptionedFigure("one", "The first", f'"quoted" {HOSTILE}', Figure()),)
 
     monkeypatch.setattr(catalog, "save_figures", draw)
-    assert write_report(sweep, tmp_path) == "one.png"
+    assert write_report(sweep, tmp_path) == ["one.png"]
     page = Page((tmp_path / "report.html").read_text())
     (image,) = page.all("img")
     assert image["alt"] == f'The first. "quoted" {HOSTILE}'
@@ -154,7 +154,7 @@ def test_sixty_problems_have_a_sentence_each(tmp_path: Path, undrawn: None, prob
 @pytest.mark.parametrize(("problems", "opened"), [(12, True), (13, False)])
 def test_up_to_twelve_sentences_are_unfolded(tmp_path: Path, undrawn: None, problems: int, opened: bool) -> None:
     cells = [make_cell(params={"dataset": f"d{number}"}) for number in range(problems)]
-    (details,) = page_of(make_sweep(cells), tmp_path).all("details")
+    details, _ = page_of(make_sweep(cells), tmp_path).all("details")
     assert ("open" in details) == opened
 
 
@@ -243,4 +243,4 @@ def test_shares_and_other_numbers_of_health_have_tables_of_their_own(tmp_path: P
     page = page_of(make_sweep([cell], COMMAND), tmp_path)
     shares, numbers = (table for table in page.tables if table[0][-4:-2] == ["smallest", "largest"])
     assert [row[3] for row in shares[1:]] == ["repaired"]
-    assert [row[3] for row in numbers[1:]] == ["penalty"]
+    assert [row[3] for row in numbers[1:]] == ["chosen λ"]

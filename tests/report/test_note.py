@@ -18,12 +18,16 @@ def test_the_note_holds_the_answer_the_warning_the_figure_the_command_and_every_
         make_cell("bad", None, state="failed", reason="x"),
         make_cell("old", 0.17, state="resumed", spread=0.001),
     ]
-    text = note(SweepRecord(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png")
-    assert text.startswith("- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.16, lower than old's")
-    order = ["fm has the lowest", "![", ERRORS_ARE_PRIVATE, "`python -m dpbench"]
+    text = note(SweepRecord(tuple(rows), "python -m dpbench -m epsilon=0.8", run_id="abc"), "error_vs_epsilon.png").replace(
+        "&emsp;", " "
+    )
+    assert text.startswith("At every ε of this sweep privacy costs more than 10 %")
+    assert "| linear on wine | 0.8 | fm | 0.1600 | 37 % |" in text
+    assert "- linear on wine at ε = 0.8: fm has the lowest median rmse, 0.16, lower than old's" in text
+    order = ["At every ε", "| best mechanism |", "![", "- linear on wine at", ERRORS_ARE_PRIVATE, "`python -m dpbench"]
     assert sorted(order, key=text.index) == order
-    assert "get-artifact?path=report/error_vs_epsilon.png&run_uuid=abc" in text
-    table = [line for line in text.splitlines() if line.startswith("| ") and "mechanism" not in line]
+    assert "get-artifact?path=error_vs_epsilon.png&run_uuid=abc" in text
+    table = [line for line in text[text.index("| mechanism |") :].splitlines() if line.startswith("| ")][1:]
     assert [line.split(" | ")[0] for line in table] == ["| fm", "| no_privacy", "| old"]
     assert "| infinite | NOT PRIVATE |" in text
     assert "1 cell failed" in text

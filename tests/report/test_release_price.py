@@ -30,7 +30,7 @@ def test_the_bill_counts_private_cells_once_each() -> None:
     assert found.naive.epsilon == pytest.approx(4.1)
     assert found.selected.epsilon == pytest.approx(6.4)
     assert found.geometric.epsilon == pytest.approx(9.6)
-    assert recorded(CELLS)["privacy/bill_naive_epsilon"] == pytest.approx(4.1)
+    assert recorded(CELLS)["privacy/release_all_epsilon"] == pytest.approx(4.1)
 
 
 def test_tables_are_not_added_up_and_a_bound_is_never_rounded_down() -> None:
@@ -56,7 +56,7 @@ def test_where_there_is_no_choice_there_is_no_bill() -> None:
 def test_the_table_and_the_note_say_what_the_best_would_cost_and_what_no_epsilon_covers() -> None:
     many = [*CELLS, priced_cell("dpba", 0.8), priced_cell("dpc", 3.2), priced_cell("dpc", 0.1)]  # 8.2 in all
     text = unwrapped(printed(many))
-    assert "best of these 6 private cells: ε = 6.4 by private selection, ε = 8.2 if all are fitted anew and released" in text
+    assert "of these 6 private cells: ε = 6.4 if only the best by a noisy score is released, ε = 8.2 if all are fitted" in text
     assert "choosing by these errors has no finite privacy cost" in text
     text = note(make_sweep(many), None)
     assert (
@@ -72,7 +72,7 @@ def test_the_table_and_the_note_say_what_the_best_would_cost_and_what_no_epsilon
 
 def test_what_costs_more_than_publishing_all_is_not_offered() -> None:
     assert "private cells: ε = 4.1 if all" in unwrapped(printed(CELLS))
-    assert "by private selection would not be cheaper (ε = 6.4)" in note(make_sweep(CELLS), None)
+    assert "To publish only the one with the best noisy score would not be cheaper (ε = 6.4)" in note(make_sweep(CELLS), None)
     equal = [priced_cell(name, 1.0) for name in "abcd"]
     assert "ε = 2 if the number of draws has the logarithmic law; with a geometric number, ε = 3" in note(make_sweep(equal), None)
 

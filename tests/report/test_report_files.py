@@ -17,15 +17,16 @@ ONE, TWO = make_sweep([make_cell("fm")]), make_sweep([make_cell("fm"), make_cell
 
 
 def test_it_holds_the_page_and_every_table_with_rows(sweep: SweepRecord, tmp_path: Path) -> None:
-    assert write_report(sweep, tmp_path) is None, "no figure"
+    assert write_report(sweep, tmp_path) == [], "no figure"
     tables = {"decision", "leaderboard", "comparisons", "ledger", "leaks", "failures"}
     files = {f"{name}.{kind}" for name in tables for kind in ("csv", "tex")}
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "summary.csv", *files}
 
 
 def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
-    page = ReportFolder(tmp_path / "out").write(TWO)
+    page, *figures = ReportFolder(tmp_path / "out").write(TWO)
     assert page == tmp_path / "out" / "report.html"
+    assert figures == [path for path in figures if path.is_file()]
     (tmp_path / "out" / "mine.txt").write_text("mine")
     ReportFolder(tmp_path / "out").write(ONE)
     assert not (tmp_path / "out" / "comparisons.csv").exists()

@@ -42,5 +42,5 @@ def test_a_conclusion_that_holds_every_number_needs_no_details(problems: int, de
 
 
 def test_the_parent_run_has_the_price_as_metrics() -> None:
-    assert of_datasets(1).metrics["privacy/bill_cells"] == 2
+    assert of_datasets(1).metrics["privacy/release_cells"] == 2
     assert SweepSummary(make_sweep([make_cell()])).metrics == {}

@@ -62,7 +62,7 @@ def test_the_view_has_the_cells_flat_and_the_columns_and_charts_that_answer_the_
     )
     assert {"tags.`dpbench.guarantee`", "tags.`dpbench.leaks`", "tags.`dpbench.status`"} <= set(state["selectedColumns"])
     assert state["orderByKey"] == "metrics.`utility/rmse_median`"
-    assert [chart["type"] for chart in state["compareRunCharts"]] == ["SCATTER", "PARALLEL", "BAR"]
+    assert [chart["type"] for chart in state["compareRunCharts"]] == ["PARALLEL"], "without a cell there is no problem to draw"
     sections = {section["uuid"]: section for section in state["compareRunSections"]}
     assert all(sections[chart["metricSectionId"]]["display"] for chart in state["compareRunCharts"])
 
@@ -81,11 +81,27 @@ def test_a_model_with_another_first_metric_has_its_own_columns_and_charts(
     for score in ("rmse", "error_rate"):
         assert {f"metrics.`utility/{score}_median`", f"metrics.`reference/no_privacy/{score}_median`"} <= set(shown)
     assert "metrics.`utility/auc_median`" not in shown
-    drawn = [chart["yaxis"]["key"] for chart in state["compareRunCharts"] if chart["type"] == "SCATTER"]
-    assert sorted(drawn) == ["utility/error_rate_median", "utility/rmse_median"]
-    assert len({chart["uuid"] for chart in state["compareRunCharts"]}) == 6
+    drawn = [chart["selectedMetrics"] for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
+    assert sorted(drawn) == [["utility/error_rate_median"], ["utility/rmse_median"]]
+    assert len({chart["uuid"] for chart in state["compareRunCharts"]}) == 4
     assert set(state["columnWidths"]) >= set(shown)
     assert shown.index("tags.`dpbench.guarantee`") < shown.index("metrics.`reference/no_privacy/rmse_median`")
+
+
+def test_each_problem_has_a_chart_of_its_own_against_the_logarithm_of_epsilon(
+    store: Store, writer: Writer, make_record: Callable[..., CellRecord]
+) -> None:
+    """MLflow draws every run that has both metrics of a chart: those of another problem must lack one."""
+    plain, runs = make_record().params, []
+    for options in ({"dataset": "wine"}, {"dataset": "adult"}, {"dataset": "adult", "dataset.target": "a&b"}):
+        metrics = {"utility/rmse_median": 0.25, "privacy/epsilon_accounted": 100.0}
+        record = writer.write(make_record(str(options), params={**plain, **options}, metrics=metrics), None)
+        runs.append(store.client.get_run(record.run_id).data.metrics)
+    charts = [chart for chart in saved(store, save_view(store) or "")["compareRunCharts"] if chart["type"] == "SCATTER"]
+    metrics_of = [{chart[axis]["dataAccessKey"] for axis in ("xaxis", "yaxis")} for chart in charts]
+    assert sorted([place for place, run in enumerate(runs) if drawn <= set(run)] for drawn in metrics_of) == [[0], [1], [2]]
+    assert {run[charts[0]["xaxis"]["dataAccessKey"]] for run in runs} == {2.0}
+    assert {chart["yaxis"]["key"] for chart in charts} >= {"linear on wine (rmse)", "linear on adult dataset.target:a_b (rmse)"}
 
 
 def test_what_the_cells_vary_and_what_attacked_them_is_shown(

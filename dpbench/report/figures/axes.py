@@ -103,7 +103,7 @@ def _round_numbers(low: float, high: float) -> list[float]:
         numbers = [float(value) for value in MaxNLocator(5).tick_values(low, high)]
     else:
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-        digits = (1, 2, 5) if high / low < 100 else (1,)
+        digits = (1, 2, 3, 5, 7) if high / low < 10 else (1, 2, 5) if high / low < 100 else (1,)
         numbers = [digit * 10.0**power for power in range(first, last + 1, -(-(last - first) // 7)) for digit in digits]
     return [value for value in numbers if low <= value <= high]
 

@@ -10,8 +10,8 @@ from omegaconf import DictConfig
 
 from dpbench.base.errors import Refused
 from dpbench.base.terminal import console, say
-from dpbench.base.user_path import short_path
 from dpbench.records.cell_record import CellRecord
+from dpbench.report.file_lines import file_lines
 from dpbench.report.formatting import plural
 from dpbench.report.summary import SweepSummary
 from dpbench.sweeps.execution import Outcome, execute
@@ -24,8 +24,6 @@ from dpbench.sweeps.plan import plan, refuse_pruned
 from dpbench.sweeps.profile import profile_text
 from dpbench.sweeps.quick import quick_sentences
 
-PRESET_FIGURE = "figure"
-"""The name of the figure that a preset draws."""
 IGNORED_SECTIONS = ("sweep", "sweeper", "launcher")
 """Sections of Hydra's configuration for sweeps, which dpbench runs itself."""
 
@@ -105,10 +103,7 @@ def _where(outcome: Outcome, uri: str, experiment: str) -> list[str]:
         run_id = outcome.summary.sweep.run_id
         words = ["python", "-m", "dpbench", "report", run_id, *_store_options(uri, experiment)]
         return [f"Report: {shlex.join(words)}"] if run_id and not outcome.problem else []
-    page, *figures = map(short_path, outcome.files)
-    preset = outcome.summary.sweep.preset
-    own = f"{preset.title}: {figures.pop(0)}" if preset and figures and figures[0].stem == PRESET_FIGURE else ""
-    return [*([own] if own else []), f"Report: {page}", *(f"Figure: {figure}" for figure in figures)]
+    return file_lines(outcome.summary.sweep, outcome.files)
 
 
 def _releases(summary: SweepSummary) -> list[str]:
