@@ -20,6 +20,7 @@ from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking import cell_index, run_writer
 from dpbench.tracking.browsed_metrics import browsed_metrics
+from dpbench.tracking.chart_metrics import chart_metrics
 from dpbench.tracking.run_writer import Writer, run_name, shortened
 from dpbench.tracking.store import Store, open_store
 
@@ -38,7 +39,7 @@ def test_a_cell_is_one_finished_run_with_every_public_name(store: Store, writer:
     assert run.info.run_name == "fm linear wine ε=0.8"
     assert run.info.end_time - run.info.start_time == 2_000, "it lasted as long as the cell did"
     assert run.data.params == record.params
-    assert run.data.metrics == {name: value for name, value in record.metrics.items() if name in browsed_metrics(record)}
+    assert run.data.metrics == browsed_metrics(record) | chart_metrics(record)
     assert run.data.tags["dpbench.primary"] == "rmse"
     assert run.data.tags.items() >= record.tags.items()
     assert run.data.tags["dpbench.kind"] == "cell"
