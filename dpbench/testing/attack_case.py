@@ -21,7 +21,7 @@ from dpbench.testing.designs import design_rows
 from dpbench.testing.model_case import ModelCase
 
 SPLITS = Splits(repeats=10, folds=2)
-RELEASED_EPSILON = 0.1
+RELEASED_EPSILON = 0.01
 
 
 @dataclass(frozen=True, eq=False)

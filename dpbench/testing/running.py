@@ -25,11 +25,12 @@ def run_checks(component: Any) -> Iterator[LawOutcome]:
     """Yield the outcome of each check."""
     with one_thread():
         case, missing = None, ""
-        failed: set[str] = set()
+        reasons: dict[str, str] = {}  # why no check that comes after this one would say anything new
         for each in checks_of_kind(kind_of(component)):
-            before = next((f"{name!r} failed" for name in each.after if name in failed), "")
-            if missing or before:
-                yield LawOutcome(each.name, each.law, "not applicable", missing or before)
+            before = missing or next((reasons[name] for name in each.after if name in reasons), "")
+            if before:
+                reasons[each.name] = before
+                yield LawOutcome(each.name, each.law, "not applicable", before)
                 continue
             try:
                 case = case_of(component) if case is None else case
@@ -37,7 +38,7 @@ def run_checks(component: Any) -> Iterator[LawOutcome]:
             except Exception as error:  # noqa: BLE001  a class whose objects cannot be made
                 finding = LawOutcome(each.name, each.law, "failed", f"It cannot be built: {described(error)}.", each.advice)
             if finding.state in ("failed", "expected failure"):
-                failed.add(each.name)
+                reasons[each.name] = f"{each.name!r} failed"
             if each.needed and finding.state != "ok":
                 missing = f"{each.name!r} failed" if finding.state == "failed" else finding.text
             yield finding

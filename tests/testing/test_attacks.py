@@ -53,4 +53,4 @@ def test_a_control_that_looks_at_the_release_is_named(outcome) -> None:
 def test_an_attack_that_is_told_the_answers_exceeds_chance_and_the_cap(outcome) -> None:
     told = attack(lambda self, target: {"gap": np.ones(runs(target)), "auc": np.ones(runs(target))}, ("gap", "auc"))
     assert outcome(checks.chance, told) == "failed: gap is 1 where guessing reaches 0."
-    assert outcome(checks.cap, told) == "failed: gap is 1 at ε = 0.1, whose cap is 0.05."
+    assert outcome(checks.cap, told) == "failed: gap is 1 at ε = 0.01, whose cap is 0.005."

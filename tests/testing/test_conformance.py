@@ -22,6 +22,7 @@ def test_an_assertion_passes_or_says_what_to_do(plain) -> None:
         assert_conforms(Unnamed)
 
 
+@pytest.mark.slow
 def test_each_check_is_a_test_case_of_pytest(plain) -> None:
     test = conformance(plain)
     (mark,) = test.pytestmark  # type: ignore[attr-defined]
