@@ -16,6 +16,7 @@ sweeps     What sweeps cost beyond their fits (sweep_benchmarks.py): recording, 
 slow       The slowest kinds of cell (slow_cells_benchmarks.py): exact logistic fits, histograms of a million bins, lasso.
 streaming  A table larger than memory, compared with a bare scan (streaming_benchmarks.py): 50 million rows, 5.6 GB of disk.
 growth     How time grows with rows and columns (growth_benchmarks.py).
+agreement  Fits without noise, compared with an independent solver (agreement_benchmarks.py): relative errors of weights.
 startup    Whole commands (startup_benchmarks.py).
 grids      The 19 figures of the papers in full size (grid_benchmarks.py): half an hour, so only if --only names it.
 
@@ -38,6 +39,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from agreement_benchmarks import measure_agreement
 from dense_benchmarks import measure_dense
 from grid_benchmarks import measure_grids
 from growth_benchmarks import measure_growth
@@ -65,6 +67,7 @@ def main() -> int:
         "slow": measure_slow_cells,
         "streaming": measure_streaming,
         "growth": measure_growth,
+        "agreement": measure_agreement,
         "startup": measure_startup,
         "grids": measure_grids,
     }

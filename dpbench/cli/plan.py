@@ -79,11 +79,12 @@ def _tables(plan: "SweepPlan") -> Iterator[str]:
     for shared, planned in seen.items():
         table, features, name = plan.tables[shared], plan.tables[shared].geometry.features, planned.params["dataset"]
         repeats = plan.block_size(planned.cell)
-        size = table_bytes(table.rows, features), sums_bytes(features, planned.cell.splits, repeats)
+        loading = f"takes about {_gigabytes(table_bytes(table.rows, features))} to load it, and"
+        loading = "reads it in chunks, and takes" if table.streamed else loading
+        sums = _gigabytes(sums_bytes(features, planned.cell.splits, repeats))
         sentences.append(
             f"{name}: {table.rows:,} rows of {plural(features, 'column')}, values are multiples of 2^-{FRACTION_BITS}. A "
-            f"process takes about {_gigabytes(size[0])} to load it, and {_gigabytes(size[1])} for the sums of "
-            f"{plural(repeats, 'repeat')}."
+            f"process {loading} {sums} for the sums of {plural(repeats, 'repeat')}."
         )
     yield from dict.fromkeys(sentences)
 

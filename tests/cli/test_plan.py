@@ -47,6 +47,14 @@ def test_a_plan_says_the_grid_and_the_memory_of_each_table(capsys: pytest.Captur
     assert "A process takes about 0.22 GB to load it, and 0.0 MB for the sums of 1 repeat." in out
 
 
+def test_a_streamed_table_needs_no_memory_for_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "it.csv").write_text("x,y\n" + "0.25,0.5\n0.75,0.25\n" * 20_000)
+    bounds = "dataset.bounds={x:[0,1],y:[0,1]}"
+    keys = ["dataset=table", f"dataset.path={tmp_path / 'it.csv'}", "dataset.target=y", bounds, "dataset.stream=true"]
+    assert main(["plan", *keys, "splits=holdout", "splits.by=blocks", "splits.repeats=1"]) == 0
+    assert "A process reads it in chunks, and takes 0.0 MB for the sums of 1 repeat." in " ".join(capsys.readouterr().out.split())
+
+
 def test_columns_without_end_are_refused_before_they_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "mechanism=fm", "dataset=gaussian", "dataset.n=1000", "dataset.d=100000"]) == 2
     assert "products of 100,000 columns, for the 5 parts of one repeat, would take 3,200 GB" in capsys.readouterr().err
