@@ -5,7 +5,10 @@ from dpbench.testing.findings import Findings, LawOutcome
 from dpbench.testing.running import check
 
 LAW = "The plugin is loaded, and what it offers can be used."
-ADVICE = "Change what the sentence names. With DPBENCH_STRICT_PLUGINS=1 an error is shown with its traceback."
+ADVICE = (
+    "Change what the sentence names. docs/authors/README.md lists where each name is imported from. With "
+    "DPBENCH_STRICT_PLUGINS=1 an error is shown with its traceback."
+)
 
 
 def check_registration(entry: Registration) -> Findings:

@@ -1,5 +1,7 @@
 """Run a component's code on made-up rows: an error or a warning is a failure, which says where it arose and what it quotes."""
 
+import re
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,6 +19,8 @@ QUOTED_CHARACTERS = len("0.1234")
 """Characters of a number in a text that are no coincidence."""
 MIN_QUOTED = 0.001
 """Smaller numbers begin with zeros, which any text may contain."""
+CORE = re.compile(r"dpbench\.(?!plugins\.)")
+"""How the names of dpbench's own modules begin, without those of the components that ship."""
 SPLIT_BUDGET = (
     "Split the budget so that the shares add up to it: budget.share for pure ε, and μ/√k for each of k answers with normal noise."
 )
@@ -41,7 +45,19 @@ def guarded(what: str, task: Callable[[], T], rows: Rows | None = None) -> T:
             quotes = f"the text of the error quotes a value of a private row ({number}…)"
             raise Failure(f"{what} ends with {type(error).__name__}, and {quotes}.", QUOTE_NOTHING) from error
         kind = "is refused" if isinstance(error, Refused) else "ends with an error"
-        raise Failure(f"{what} {kind}: {described(error)}.") from error
+        called = f" The author's line is {place}." if (place := authors_line(error)) else ""
+        raise Failure(f"{what} {kind}: {described(error)}.{called}") from error
+
+
+def authors_line(error: BaseException) -> str:
+    """Return the last line of the author's file that led to an error in dpbench or in a library; empty if it arose there."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    strangers = [frame for frame, _ in frames if not CORE.match(frame.f_globals.get("__name__", ""))]
+    if not strangers or strangers[0].f_code is frames[-1][0].f_code:
+        return ""
+    file = strangers[0].f_code.co_filename
+    frame, line = [(frame, line) for frame, line in frames if frame.f_code.co_filename == file][-1]
+    return f"{file.rpartition('/')[2]}:{line} in {frame.f_code.co_name}"
 
 
 def quoted_number(error: BaseException, rows: Rows) -> str:

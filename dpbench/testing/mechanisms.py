@@ -59,7 +59,8 @@ def capabilities(case: MechanismCase) -> None:
     "A fit returns a dpbench.Fit with one row of finite weights for each run, on an ordinary table.",
     "Return Fit.good(weights) or Fit(weights, status), where weights has the shape (curator.runs, curator.geometry.dimension); "
     "a run "
-    "without weights has the status failed_test or diverged.",
+    "without weights has the status failed_test or diverged. An error is mended at the line that the sentence names; arrays have "
+    "the runs as their first axis.",
     needed=True,
 )
 def result(case: MechanismCase) -> None:

@@ -35,3 +35,17 @@ def test_an_error_that_quotes_a_row_is_named_without_its_text(geometry, rows) ->
         guarded("A fit", fail, private)
     assert "I cannot fit" not in str(caught.value)
     assert np.isfinite(private.z).all()
+
+
+def test_an_error_in_a_library_names_the_line_of_the_author_that_led_to_it() -> None:
+    def call_a_library() -> None:
+        np.linalg.solve(np.zeros((2, 2)), np.ones(2))
+
+    with pytest.raises(Failure, match=r"Singular matrix \(.*\)\. The author's line is test_guarded.py:\d+ in call_a_library\."):
+        guarded("A fit", call_a_library)
+
+
+def test_an_error_of_the_authors_own_is_named_once() -> None:
+    with pytest.raises(Failure) as caught:
+        guarded("A fit", lambda: 1 / 0)
+    assert "The author's line" not in str(caught.value)

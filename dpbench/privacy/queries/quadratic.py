@@ -43,6 +43,9 @@ class Quadratic:
     def ridged(self, weight: Array | float, of: Array | None = None) -> Quadratic:
         """Return the objective plus weight · ‖w‖² of the coefficients where ``of`` is 1 (``weight``: (…) or a number)."""
         index = np.arange(self.linear.shape[-1])
+        if np.ndim(weight) >= self.linear.ndim:
+            allowed = f"a number, or one for each run: {self.linear.shape[:-1]}"
+            raise ValueError(f"The weight of a ridge must be {allowed}. Got an array of the shape {np.shape(weight)} instead.")
         diagonal = np.asarray(weight)[..., None]
         matrix = self.matrix.copy()
         matrix[..., index, index] += diagonal * (np.ones(len(index)) if of is None else of)

@@ -148,3 +148,9 @@ def test_small_eigenvalues_count_unless_rounding_explains_them() -> None:
         assert quadratic.minimiser()[1] == pytest.approx(1e9 if definite else 0.0)
     assert not Quadratic(np.diag([1.0, -1e-9]), np.zeros(2)).bounded
     assert Quadratic(np.diag([1.0, -1e-16]), np.zeros(2)).bounded
+
+
+def test_a_ridge_with_an_axis_too_many_is_refused() -> None:
+    quadratic = Quadratic(np.stack([np.eye(2)] * 3), np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"one for each run: \(3,\)\. Got an array of the shape \(3, 1\)"):
+        quadratic.ridged(np.ones((3, 1)))
