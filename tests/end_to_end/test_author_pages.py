@@ -142,3 +142,15 @@ def contained(shown: dict[str, Any], written: dict[str, Any]) -> list[str]:
     differing = [key for key, value in shown.items() if not isinstance(value, dict) and written.get(key) != value]
     tables = [(key, value) for key, value in shown.items() if isinstance(value, dict)]
     return differing + [f"{key}.{name}" for key, value in tables for name in contained(value, written.get(key, {}))]
+
+
+def test_the_table_of_imports_names_what_is_there() -> None:
+    rows = re.findall(r"^\| (`.+) \| `(dpbench[\w.]*)` \|$", page_text("README.md"), re.MULTILINE)
+    assert {module for _, module in rows} == PUBLIC
+    missing = [
+        f"{module}.{name}"
+        for names, module in rows
+        for name in re.findall(r"`(\w+)`", names)
+        if not hasattr(sys.modules[module], name)
+    ]
+    assert missing == []

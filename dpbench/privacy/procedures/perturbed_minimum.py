@@ -29,7 +29,8 @@ class PerturbedMinimum(Procedure):
 
     ``gamma``: the noise has a density proportional to exp(-‖noise‖/scale), where scale = 2LR/(α bound), and the price is
     ``bound`` in pure ε. ``gaussian``: this scale is its standard deviation, and the price is ``bound`` in μ. ``penalty`` is added
-    to α for each coefficient, and only makes the loss smaller.
+    to α for each coefficient, and only makes the loss smaller. α is one number for each run, (runs,), or for all of them, (1,);
+    the penalty is (runs, D) or (1, D), as in ``np.zeros((1, D))``.
     """
 
     loss: RowLoss

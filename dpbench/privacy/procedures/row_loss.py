@@ -33,8 +33,9 @@ class RowLoss:
     """A convex loss of x'w and y alone, whose gradient along x'w is clipped to [-slope, slope].
 
     ``curvature`` is the most by which the gradient grows along x'w. Clipping keeps the loss convex, and makes it linear where it
-    is steeper: squared loss becomes Huber's. A problem's derivatives are called with (x'w, 1) in place of (x, w), so that they
-    can depend on nothing else. Design rows have a norm of at most ``norm``.
+    is steeper: squared loss becomes Huber's. ``derivatives`` is a problem that provides ``gradient``. Its derivatives are called
+    with (x'w, 1) in place of (x, w), so that they can depend on nothing else. Design rows have a norm of at most ``norm``, which
+    is the root of ``geometry.squared_norm``.
     """
 
     derivatives: Derivatives
