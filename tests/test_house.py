@@ -49,7 +49,7 @@ FILES_ACROSS_MODULES = (
     *("plugins/test_datasets.py", "plugins/test_matrix.py", "plugins/test_models.py", "plugins/test_conformance.py"),
     *("audit/test_false_alarms.py", "sweeps/test_bad_input.py", "sweeps/test_same_bits.py", "tracking/test_postgresql.py"),
     *("experiments/checks/test_every_check.py", "sweeps/engines/test_clusters.py", "sweeps/test_larger_than_memory.py"),
-    "testing/test_wrong_plugins.py",
+    *("testing/test_one_fault_one_finding.py", "testing/test_wrong_plugins.py"),
 )
 
 
