@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 Currency = Literal["pure", "approx", "zcdp", "gdp"]
 """How a budget's ε is counted."""
+KIND_NAMES = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approximate", "none": "no guarantee"}
+SYMBOLS = {"epsilon": "ε", "rho": "ρ", "mu": "μ", "delta": "δ"}
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,11 @@ class Cost:
     def as_dict(self) -> dict[str, Any]:
         """Return the cost as recorded in the ledger file."""
         return {"kind": self.kind, **asdict(self)}
+
+    @property
+    def text(self) -> str:
+        """The cost as a reader sees it: ``Gaussian DP, μ = 0.2367``."""
+        return ", ".join([KIND_NAMES[self.kind], *(f"{SYMBOLS[name]} = {value:.4g}" for name, value in asdict(self).items())])
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,15 @@ def say(text: str = "", *, error: bool = False, end: str = "\n") -> None:
     print(shown(text, stream.encoding), file=stream, end=end)
 
 
+def say_prose(text: str, *, error: bool = False) -> None:
+    """Print sentences: a terminal breaks their lines between words; elsewhere a paragraph stays one line."""
+    stream = sys.stderr if error else sys.stdout
+    if not stream.isatty():
+        say(text, error=error)
+        return
+    console(stream).print(text)
+
+
 def console(stream: TextIO | None = None, piped_width: int = PIPED_WIDTH) -> Console:
     """Return a console that prints every text as it is; where there is no terminal, its lines are this long."""
     from rich.console import Console
@@ -95,16 +104,17 @@ def print_grid(target: Console, table: Table, heading: int = 1) -> None:
         target.width = width
         return
     if needed <= target.width:
-        target.print(table)
+        _print_within(target, table, needed)
         return
     columns = list(table.columns)
     if table.title:
         target.print(table.title, style="bold")
     if same := [column for column in columns[heading:] if table.row_count > 1 and len(set(column.cells)) == 1]:
-        target.print(f"The same in every row: {_pairs([(column, next(iter(column.cells))) for column in same])}.")
+        said_once = _pairs([(column, next(iter(column.cells))) for column in same])
+        target.print(f"The same in every row: {'; '.join(said_once)}.")
     rest = _with_columns(table, [column for column in columns if column not in same])
-    if fits(target, rest):
-        target.print(rest)
+    if (needed := _needed_width(target, rest)) <= target.width:
+        _print_within(target, rest, needed)
         return
     print_rows(target, rest, heading)
 
@@ -116,6 +126,23 @@ def print_rows(target: Console, table: Table, heading: int = 1) -> None:
         pairs = _pairs(list(zip(table.columns, row, strict=True))[heading:])
         for line in _wrapped(pairs, target.width - 2):
             target.print(f"  {line}")
+
+
+def _print_within(target: Console, table: Table, needed: int) -> None:
+    """Print a table that fits. What is left of the line goes to the columns that lack least, and prose takes the rest.
+
+    Rich would narrow the widest columns evenly, also below what a number needs, and then cut the table's last columns off.
+    """
+    spare = target.width - needed
+    lacks = [
+        (_longest([*str(column.header).splitlines(), *map(str, column.cells)]) - (column.min_width or 0), column)
+        for column in table.columns
+    ]
+    for lack, column in sorted(lacks, key=lambda item: item[0]):
+        extra = max(0, min(spare, lack))
+        column.width = (column.min_width or 0) + extra
+        spare -= extra
+    target.print(table)
 
 
 def _needed_width(target: Console, table: Table) -> int:
@@ -148,16 +175,16 @@ def _with_columns(table: Table, columns: Sequence[Column]) -> Table:
     return narrower
 
 
-def _pairs(cells: Sequence[tuple[Column, object]]) -> str:
-    return "; ".join(f"{' '.join(str(column.header).split())}: {cell}" for column, cell in cells if str(cell))
+def _pairs(cells: Sequence[tuple[Column, object]]) -> list[str]:
+    return [f"{' '.join(str(column.header).split())}: {cell}" for column, cell in cells if str(cell)]
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrapped(pairs: Sequence[str], width: int) -> list[str]:
     """Return lines that break between pairs, and within a pair only where it is longer than a line."""
     import textwrap
 
     lines: list[str] = []
-    for pair in text.split("; "):
+    for pair in pairs:
         if lines and len(lines[-1]) + len(pair) + 2 <= width:
             lines[-1] += f"; {pair}"
         else:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -61,6 +62,6 @@ def _lines(records: Sequence[Mapping[str, Any]], table: str) -> list[str]:
         limit = f"ceiling {ceiling.epsilon:g}" if math.isfinite(ceiling.epsilon) else "no ceiling"
         lines.append(f"{releases[-1].label} ({name[:8]}): ε = {ceiling.total(spent):.6g} spent at δ = {ceiling.delta:g}, {limit}")
         for entry in releases:
-            cost = ", ".join(f"{what} {value:.6g}" for what, value in vars(entry.cost).items())
-            lines.append(f"  {entry.time}  {entry.mechanism}  {entry.cost.kind}: {cost}  {entry.file} ({entry.state})")
+            time = datetime.fromisoformat(entry.time).strftime("%Y-%m-%d %H:%M")
+            lines.append(f"  {time} UTC  {entry.mechanism}  {entry.cost.text}  {entry.file} ({entry.state})")
     return lines or ["No release is in the book."]

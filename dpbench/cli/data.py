@@ -10,7 +10,7 @@ import click
 
 from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
-from dpbench.base.terminal import say
+from dpbench.base.terminal import say, say_prose
 from dpbench.contracts.dataset import Dataset
 from dpbench.registry.lookup import build, registry
 
@@ -81,7 +81,7 @@ def describe(path: str, out: str | None, target: str, nulls: tuple[str, ...], **
         except OSError as error:
             raise Refused(f"The file {out!r} cannot be written: {error.strerror}.") from None
     if not codebook:
-        click.secho(WARNING, err=True, bold=True)
+        say_prose(WARNING, error=True)
     use = f"python -m dpbench dataset=table {quote(f'dataset.path={path}')} {quote(f'dataset.bounds={out}')}"
     use += " dataset.missing=drop" if codebook else ""
     say(text if out is None else f"Edit it, then: {use}", end="\n" if out is not None else "")

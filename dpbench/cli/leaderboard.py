@@ -1,13 +1,16 @@
 """Put a mechanism on the leaderboard: run it on the same cells and add its row to the shipped scores."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from dpbench.base.errors import Refused, check_known
-from dpbench.base.terminal import console, print_grid, say
+from dpbench.base.terminal import console, fits, print_grid, say, say_prose
 from dpbench.contracts.paper import Paper
 from dpbench.experiments.presets import Experiment, experiments, papers, select, values_of
 from dpbench.records.cell_record import CellRecord
@@ -18,9 +21,14 @@ from dpbench.report.leaderboard.tournament import Tournament, tournaments
 from dpbench.report.leaderboard.wording import notes, title
 from dpbench.sweeps.grid import Axis
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 PIPED_WIDTH = 180
 SAME_REFERENCE = 1e-3
 """Relative tolerance of the non-private error when rows and splits are the same; solvers differ in the last digits."""
+STAGES = ((), ("fit, s", "tables"), ("fit, s", "tables", "wins", "ties", "losses"))
+"""Columns that a narrow terminal leaves out, the first that fits."""
 
 
 @click.command("leaderboard")
@@ -162,18 +170,27 @@ def _other_rows(own: Sequence[Score], shipped: Sequence[Score]) -> list[str]:
 
 def _print(model: str, tournament: Tournament, own: Iterable[str]) -> None:
     """Print the board of one model; the rows of the new mechanism are bold and have a star."""
+    out = console(piped_width=PIPED_WIDTH)
+    stages = STAGES if out.is_terminal else STAGES[:1]
+    table = next((table for table in (_table(model, tournament, own, hidden) for hidden in stages) if fits(out, table)), None)
+    print_grid(out, table or _table(model, tournament, own, STAGES[-1]), heading=2)
+    for note in notes(tournament):
+        say_prose(note)
+
+
+def _table(model: str, tournament: Tournament, own: Iterable[str], hidden: Sequence[str]) -> Table:
+    """Return the board of one model without the hidden columns."""
     from rich.table import Table
 
     names, new = header(tournament), set(own)
+    shown = [index for index, name in enumerate(names) if name not in hidden]
     games = f"{plural(len(tournament.games), 'cell')} on {plural(len(tournament.tables), 'table')}"
     table = Table(title=f"{title(model)}: {games}", header_style="bold", pad_edge=False, title_justify="left")
     table.add_column("rank", justify="right")
-    for position, name in enumerate(names):
-        table.add_column(name, justify="left" if position in (0, len(names) - 1) else "right")
+    for index in shown:
+        table.add_column(names[index], justify="left" if index in (0, len(names) - 1) else "right")
     for rank, entry in enumerate(tournament.entries, 1):
         star, style = ("* ", "bold") if entry.name in new else ("", "")
-        first, *rest = row(entry, tournament)
-        table.add_row(str(rank), f"{star}{first}", *rest, style=style)
-    print_grid(console(piped_width=PIPED_WIDTH), table, heading=2)
-    for note in notes(tournament):
-        say(note)
+        entries = row(entry, tournament)
+        table.add_row(str(rank), f"{star}{entries[0]}", *(entries[index] for index in shown[1:]), style=style)
+    return table

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dpbench.base.errors import Refused, Unfinished, unknown
-from dpbench.base.terminal import say
+from dpbench.base.terminal import say, say_prose
 from dpbench.base.user_path import user_path
 from dpbench.cli._export_keys import KEYS as EXPORT_KEYS
 from dpbench.cli._export_keys import read_exports
@@ -61,10 +61,10 @@ def command(overrides: tuple[str, ...]) -> None:
     except OSError as error:
         raise Unfinished(f"The release could not be written: {error.strerror}. Its ε is spent nevertheless.") from None
     reservation.written()
-    say(made.statement)
+    say_prose(made.statement)
     if isinstance(made.inference, ReleasedIntervals):
         say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
-        say(made.inference.sentence)
+        say_prose(made.inference.sentence)
     say(f"Written: {path}")
     try:
         for line in exports.write(made, path, datetime.now(UTC).date()):

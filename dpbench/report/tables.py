@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dpbench.accounting.costs import KIND_NAMES, SYMBOLS
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
 from dpbench.records.names import (
@@ -26,10 +27,8 @@ from dpbench.report.summary import SweepSummary
 from dpbench.report.text_table import Entry, TextTable
 
 NEIGHBOURS = {"replace_one": "one row replaced", "replace_one_person": "one person replaced"}
-PRICES = {"epsilon": "ε", "rho": "ρ", "mu": "μ", "delta": "δ"}
 QUERY_KEYS = ("query", "noise", "proof")
 """What tells the answers of a ledger apart, except their price."""
-KINDS = {"pure": "pure", "zcdp": "zCDP", "gdp": "Gaussian DP", "approx": "approximate", "none": "no guarantee"}
 
 
 def tables_of(summary: SweepSummary) -> list[TextTable]:
@@ -133,9 +132,9 @@ def _range(values: Iterable[float | None]) -> str:
 def _price(costs: Sequence[Mapping[str, Any]]) -> str:
     """Return the price in the currency in which it was paid: ``pure, ε = 0.1 to 3.2``."""
     kind = str(costs[0].get("kind", ""))
-    paid = {symbol: [cost.get(name) for cost in costs] for name, symbol in PRICES.items()}
+    paid = {symbol: [cost.get(name) for cost in costs] for name, symbol in SYMBOLS.items()}
     prices = [f"{symbol} = {_range(values)}" for symbol, values in paid.items() if any(values)]
-    return ", ".join([KINDS.get(kind, kind), *prices])
+    return ", ".join([KIND_NAMES.get(kind, kind), *prices])
 
 
 def leaks(cells: Sequence[CellRecord]) -> TextTable:

@@ -38,7 +38,7 @@ def print_answer(summary: SweepSummary, stream: TextIO | None = None) -> None:
         return
     out = console(stream)
     hidden = next((hidden for hidden in STAGES if not out.is_terminal or fits(out, _table(summary, hidden))), STAGES[-1])
-    print_grid(out, _table(summary, hidden), heading=2)
+    print_grid(out, _table(summary, hidden), heading=1 if len(summary.boards) > 1 else 2)
     _print_attacks(out, attacks(summary))
     done = summary.done
     sentences = [scale_sentence(summary), *choice_sentences(summary)]

@@ -129,3 +129,20 @@ def test_a_pipe_gets_one_line_for_each_row() -> None:
     out = io.StringIO()
     print_grid(console(out), table(["a", "b"], ["x" * 100, "y" * 100]))
     assert f"{'x' * 100} │ {'y' * 100}" in out.getvalue()
+
+
+@pytest.mark.parametrize("width", range(58, 90))
+def test_a_table_that_fits_is_whole_whatever_its_columns_leave_over(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rich alone narrows the widest columns evenly, and cuts off the last ones when numbers then need their width again."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    made = Table(pad_edge=False)
+    for name in ("mechanism", "mean rank", "first of all", "second of all", "close to the best", "verdict"):
+        made.add_column(name, justify="left" if name in ("mechanism", "verdict") else "right")
+    made.add_row("objective_perturbation (variant=tight)", "4.88", "1,234,567", "7,654,321", "94 %", "sound, pure ε")
+    made.add_row("best", "2.22", "1,234,568", "7,654,322", "95 %", "sound")
+    terminal = Terminal()
+    out = console(terminal)
+    print_grid(out, made)
+    assert max(map(len, terminal.text.splitlines())) <= width
+    assert {"1,234,567", "7,654,321", "(variant=tight)", "sound,", "94"} <= set(re.split(r"[\s│;]+", terminal.text))
