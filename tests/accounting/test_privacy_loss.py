@@ -16,6 +16,7 @@ from dpbench.accounting.conversion import (
     epsilon_of_gdp,
 )
 from dpbench.accounting.costs import Approx, Gdp, LedgerEntry, Nothing, Pure, Zcdp
+from dpbench.accounting.privacy_loss import epsilon_of_dp_accounting
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Noise, gaussian, geometric, laplace
@@ -139,3 +140,11 @@ def test_geometric_noise_is_priced_on_its_lattice_only_where_one_scale_moves_by_
     low, high = entry.scale or (0.0, 0.0)
     for scale in ((low, 2 * high), (low * 1.05, high * 1.05)):
         assert total(replace(entry, scale=scale)) == pytest.approx(stated, rel=1e-3) != pytest.approx(lattice, rel=1e-3)
+
+
+@oracle
+@pytest.mark.parametrize("epsilons", [(0.5,), (0.45,), (0.45, 0.05), (0.9, 0.1)])
+def test_pure_answers_have_the_sum_of_their_epsilon_whatever_the_grid(epsilons: tuple[float, ...]) -> None:
+    """The grid of a Laplace law's own losses rounds the largest one to infinity at some of these ε."""
+    entries = [laplace(1.0, epsilon, "p").ledger_entry("q") for epsilon in epsilons]
+    assert epsilon_of_dp_accounting(entries, 0.0) == pytest.approx(sum(epsilons), rel=1e-4)
