@@ -3,8 +3,11 @@
 The accountant in :mod:`dpbench.accounting.composition` adds costs up.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
+
+from dpbench.base.errors import Refused
 
 Currency = Literal["pure", "approx", "zcdp", "gdp"]
 """How a budget's ε is counted."""
@@ -110,3 +113,14 @@ def noise_cost(law: str, bound: float) -> Cost | None:
 
 COSTS: tuple[type[Cost], ...] = (Pure, Zcdp, Gdp, Approx, Nothing)
 """Every currency that the accountant knows."""
+
+
+def cost_of(content: Mapping[str, Any]) -> Cost:
+    """Return a cost as a ledger file has it; refuse a currency that is unknown, and a cost that is no number or negative."""
+    kinds = {cost.kind: cost for cost in COSTS}
+    if content["kind"] not in kinds:
+        raise Refused(f"The cost of a ledger's entry must be one of {', '.join(kinds)}. Got {content['kind']!r} instead.")
+    cost = kinds[content["kind"]](**{name: value for name, value in content.items() if name != "kind"})
+    if not all(isinstance(value, (int, float)) and value >= 0 for value in vars(cost).values()):
+        raise Refused(f"The cost of a ledger's entry must be numbers that are not negative. Got {dict(content)} instead.")
+    return cost

@@ -8,6 +8,8 @@ from dpbench.accounting.composition import Guarantee
 
 GEOMETRIC, LOGARITHMIC = 1.0, 0.0
 """Shapes η of the law of the number of candidates that are drawn."""
+SMALLEST_DELTA = 1e-200
+"""The smallest δ of a candidate: below it, the conversions of δ run out of digits."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,15 @@ def price_selection(cells: Sequence[Guarantee]) -> SelectionPrice:
     return SelectionPrice(len(cells), naive, private_selection(cells, LOGARITHMIC), private_selection(cells, GEOMETRIC))
 
 
-def private_selection(cells: Sequence[Guarantee], eta: float) -> Guarantee:
-    """Return the (ε, δ) of the best of K candidates drawn at random, on average as many as there are cells.
+def private_selection(cells: Sequence[Guarantee], eta: float, mean: float | None = None) -> Guarantee:
+    """Return the (ε, δ) of the best of K candidates drawn at random, on average ``mean``: by default as many as there are cells.
 
     K has the truncated negative binomial law of shape η > -1: logarithmic at 0, geometric at 1 (the random stopping of Liu and
     Talwar 2019). With candidates of pure ε the choice is (2 + η)ε-DP, whatever the mean of K (Papernot and Steinke 2022,
     Theorem 2 with both orders to infinity). Proof: if q is the probability that a candidate is better than y, then y is chosen
     with density Q(y) f'(1 - q), where f'(1 - q) is proportional to (γ + (1 - γ) q)^-(1 + η) (f is K's generating function). A
-    neighbour changes Q(y) by a factor of at most e^ε, q too, hence γ + (1 - γ) q too, and f' by at most e^((1 + η)ε).
+    neighbour changes Q(y) by a factor of at most e^ε, q too, hence γ + (1 - γ) q too, and f' by at most e^((1 + η)ε). Where
+    scores tie, whichever came first is chosen, and f' is averaged between q without and with the ties: the factor is the same.
 
     On any two neighbours the laws of an (ε, δ) candidate are within δ of two that are ε-DP (Dwork, Rothblum, Vadhan 2010), so
     the laws of the choice are within E[K] δ of two that are (2 + η)ε-DP, which adds E[K] δ (1 + e^((2 + η)ε)).
@@ -69,5 +72,14 @@ def private_selection(cells: Sequence[Guarantee], eta: float) -> Guarantee:
     if worst == 0:
         return Guarantee(epsilon, 0.0)
     # where the failures add up to 1, nothing is guaranteed; e^ε overflows above ε = 700
-    delta = len(cells) * worst * (1 + math.exp(epsilon)) if epsilon < 700 else math.inf
+    delta = (mean or len(cells)) * worst * (1 + math.exp(epsilon)) if epsilon < 700 else math.inf
     return Guarantee(epsilon, delta) if delta < 1 else Guarantee(math.inf, math.inf)
+
+
+def candidate_budget(total: Guarantee, mean: float) -> Guarantee | None:
+    """Return what each candidate may cost, so that the best of K with the logarithmic law costs the total.
+
+    The inverse of :func:`private_selection` at η = 0; None if so little of δ is left that it is no number.
+    """
+    delta = total.delta / mean / (1 + math.exp(total.epsilon)) if total.epsilon < 700 else 0.0
+    return None if total.delta and delta < SMALLEST_DELTA else Guarantee(total.epsilon / 2, delta)

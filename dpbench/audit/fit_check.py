@@ -82,6 +82,14 @@ def check_fit(
     """
     tape, ledger = curator.tape or [], curator.ledger
     _check_price(tape, ledger)
+    check_answers(tape, sample, draws)
+    config, model_config = ({"name": part.name, **part.options()} for part in (mechanism, model))
+    transcript = transcript_of(config, model_config, ledger.budget, sample, tape)
+    _check_result(transcript, fit, MIN_SECONDS + SECONDS_PER_SECOND * seconds)
+
+
+def check_answers(tape: Sequence[Answer], sample: Sample, draws: Draws | None = None) -> None:
+    """Check that no pair of rows moves an answer by more than its bound; raise :class:`Violation` if one does."""
     generator = np.random.default_rng(0)
     for number, answer in enumerate(tape):
         try:
@@ -92,9 +100,6 @@ def check_fit(
             raise
         except Exception as error:  # noqa: BLE001  its text may quote a row
             raise Violation(f"The query {answer.query!r} fails on some rows with {type(error).__name__}.") from None
-    config, model_config = ({"name": part.name, **part.options()} for part in (mechanism, model))
-    transcript = transcript_of(config, model_config, ledger.budget, sample, tape)
-    _check_result(transcript, fit, MIN_SECONDS + SECONDS_PER_SECOND * seconds)
 
 
 def _check_answer(answer: Answer, sample: Sample, generator: np.random.Generator, rounds: int) -> None:

@@ -1,11 +1,13 @@
 """Fit once on all rows with secure noise, and write a model that may be published."""
 
+from __future__ import annotations
+
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +18,15 @@ from dpbench.cli._export_keys import KEYS as EXPORT_KEYS
 from dpbench.cli._export_keys import read_exports
 from dpbench.cli._plain_keys import read_keys
 
+if TYPE_CHECKING:
+    from dpbench.sweeps.grid import Axis
+
 GROUPS = ("mechanism", "model", "dataset", "inference")
 KEYS = ("epsilon", "delta", "budget", "accounting", "sensitivity")
 FILE_KEYS = ("out", "overwrite")
+SELECT_KEY, SELECT_VALUE = "select", "private"
+SELECTED_GROUPS = ("mechanism", "model")
+"""Groups whose keys may have several values where the data chooses."""
 
 
 @click.command(name="release")
@@ -31,6 +39,9 @@ def command(overrides: tuple[str, ...]) -> None:
     ε (budget=claimed hands it over as the paper counts). Intervals of the coefficients follow from the same answers and cost
     nothing; inference.… chooses which. overwrite=true replaces files that exist.
 
+    select=private chooses by the data, and pays for it: mechanism=ssp,fm,best mechanism.ridge=2,4 epsilon=1 fits candidates,
+    scores them with noise, and writes the best one with its score. ε is the total of the choice, so each candidate gets less.
+
     A model card is written next to the model (card=FILE says where). Further keys, which cost nothing: mlflow=NAME registers
     the model in MLflow under this name, in the store that tracking.uri=… names; onnx=model.onnx (extra `onnx`);
     registry=model.yaml, an entry for the registry of deployments that OpenDP maintains. `export` writes them later.
@@ -41,19 +52,22 @@ def command(overrides: tuple[str, ...]) -> None:
     from dpbench.releases.budget_book import BudgetBook, Reservation
     from dpbench.releases.fit_release import release
     from dpbench.releases.released_intervals import ReleasedIntervals
+    from dpbench.releases.selected_release import selected_release
     from dpbench.sweeps.hydra.composition import grid_points
 
     typed_exports = [text for text in overrides if text.partition("=")[0] in EXPORT_KEYS]
-    path, overwrite, kept = _read([text for text in overrides if text not in typed_exports])
+    path, overwrite, selects, kept = _read([text for text in overrides if text not in typed_exports])
     export_keys = {"card": str(path.with_name(f"{path.stem}_card.md"))} | read_keys("release", typed_exports, EXPORT_KEYS)
     files = _named_files(kept)
     exports = read_exports(export_keys, overwrite, [path, *files.values()])
     require()
     # a mechanism that counts in another currency would spend more than the ε that was typed
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
-    config = grid_points([*kept, *matched])[0].config
-    reservation = Reservation(BudgetBook(), str(config["mechanism"]["name"]), str(path.absolute()))
-    made = replace(release(config, reserve=reservation), command=_public_command(kept, files, path))
+    configs = [point.config for point in grid_points([*kept, *matched])]
+    label = ", ".join(dict.fromkeys(str(config["mechanism"]["name"]) for config in configs))
+    reservation = Reservation(BudgetBook(), f"one of {label}" if selects else label, str(path.absolute()))
+    made = selected_release(configs, reservation) if selects else release(configs[0], reserve=reservation)
+    made = replace(made, command=_public_command([*kept, *[f"{SELECT_KEY}={SELECT_VALUE}"] * selects], files, path))
     try:
         made.save(path, overwrite)
     except FileExistsError:
@@ -99,16 +113,17 @@ def _uses(path: Path) -> list[str]:
     ]
 
 
-def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
-    """Return the path of the model, whether it may replace a file, and the overrides of the configuration."""
+def _read(overrides: Sequence[str]) -> tuple[Path, bool, bool, list[str]]:
+    """Return the path of the model, whether it may replace a file, whether the data chooses, and the other overrides."""
     from dpbench.sweeps.hydra.overrides import parse
 
     file: dict[str, Any] = {}
     kept: list[str] = []
     axes = parse(overrides)
+    selects = _selects(axes)
     for text, axis in zip(overrides, axes, strict=True):
-        if axis.swept:
-            raise Refused(f"{text!r} gives several values: a release is one fit.")
+        if axis.swept and not (selects and axis.key.partition(".")[0] in SELECTED_GROUPS):
+            raise _several(text, selects)
         if axis.key == "seed":
             raise Refused("A release takes no seed: its noise comes from the operating system, and must not be drawn again.")
         if axis.key == "noise" and axis.values != ("secure",):
@@ -117,14 +132,29 @@ def _read(overrides: Sequence[str]) -> tuple[Path, bool, list[str]]:
             file[axis.key] = axis.values[0]
         elif axis.key.partition(".")[0] in GROUPS or axis.key in KEYS:
             kept.append(text)
-        elif axis.key != "noise":
-            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *FILE_KEYS, *EXPORT_KEYS])
+        elif axis.key not in ("noise", SELECT_KEY):
+            raise unknown("key of release", axis.key, [*GROUPS, *KEYS, *FILE_KEYS, SELECT_KEY, *EXPORT_KEYS])
     for key in ("mechanism", "dataset", "epsilon"):
         if key not in [axis.key for axis in axes]:
             raise Refused(f"A release must say its {key}: nothing is taken for granted. Got no {key}=….")
     if not isinstance(overwrite := file.get("overwrite", False), bool):
         raise Refused(f"The key 'overwrite' must be true or false. Got {overwrite!r} instead.")
-    return _path(file.get("out"), overwrite), overwrite, kept
+    return _path(file.get("out"), overwrite), overwrite, selects, kept
+
+
+def _selects(axes: Sequence[Axis]) -> bool:
+    """Return whether the request lets the data choose among candidates."""
+    values = [axis.values for axis in axes if axis.key == SELECT_KEY]
+    if values and values != [(SELECT_VALUE,)]:
+        raise Refused(f"The key {SELECT_KEY!r} must be {SELECT_VALUE!r}. Got {values[0][0]!r} instead.")
+    return bool(values)
+
+
+def _several(text: str, selects: bool) -> Refused:
+    if selects:
+        return Refused(f"{text!r} gives several values: the data chooses among mechanisms, models and their options only.")
+    hint = f"{SELECT_KEY}={SELECT_VALUE} lets the data choose among several, and pays for it."
+    return Refused(f"{text!r} gives several values: a release is one fit. {hint}")
 
 
 def _path(out: Any, overwrite: bool) -> Path:

@@ -18,14 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dpbench.accounting.composition import compose
-from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp
+from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp, cost_of
 from dpbench.base.errors import Refused
 from dpbench.base.user_path import user_path
 from dpbench.contracts.dataset import Dataset
 from dpbench.files.chained_file import ChainedFile, Record
 from dpbench.files.digest_key import keyed_digest, user_folder
 from dpbench.privacy.ledger import ROUNDING, Budget
-from dpbench.releases.verification import cost_of
 
 VARIABLE = "DPBENCH_BUDGET_BOOK"
 """The environment variable that names another file, such as one that several users share."""

@@ -1,11 +1,13 @@
 """The model card: a page of Markdown about a released model, for people who get the file and not its owner."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dpbench.data.table import Column
 from dpbench.releases.release_file import Release
 from dpbench.releases.release_inputs import ReleaseInput, inputs_of
 from dpbench.releases.released_intervals import NoIntervals
+from dpbench.releases.selection_sentences import cost_sentence, score_sentence, secret_sentence
 
 MARK = "<!-- a model card of dpbench -->"
 """The first line of every card, by which a card is recognised before it is replaced."""
@@ -16,6 +18,7 @@ def model_card(release: Release, file: str) -> str:
     sections = {
         "What it is": _what(release),
         "What is promised": [release.statement, "", _ledger(release)],
+        **({"How it was chosen": _choice(release)} if "selection" in release.privacy else {}),
         "What it is not for": _not_for(release),
         "Columns and bounds": _columns(release),
         "Coefficients": _coefficients(release),
@@ -38,7 +41,7 @@ def _what(release: Release) -> Iterator[str]:
     if release.kind == "binary":
         predicts = f"predicts the probability that {target} is above {release.threshold:g}"
     yield f"A model of the kind `{release.model['name']}` that {predicts} from {len(inputs_of(release))} attributes."
-    fitted = "fitted it once, with noise that bounds what it says about any one of the rows."
+    fitted = "fitted it, with noise that bounds what it says about any one of the rows."
     yield f"The mechanism `{release.mechanism['name']}` {fitted}"
 
 
@@ -50,6 +53,21 @@ def _ledger(release: Release) -> str:
         f"ε = {privacy['epsilon']:.6g}{delta}; neighbours: `{privacy['neighbours']}`; noise: {privacy['noise']}; "
         f"{answers} private {'answer' if answers == 1 else 'answers'}, listed in the file with what each cost."
     )
+
+
+def _choice(release: Release) -> Iterator[str]:
+    selection, epsilon = release.privacy["selection"], release.privacy["epsilon"]
+    yield f"{cost_sentence(selection, epsilon)} {secret_sentence(selection)}".rstrip()
+    yield ""
+    yield "The candidates, of which this is the one with the best noisy score:"
+    yield ""
+    for candidate in selection["candidates"]:
+        yield f"- {_component(candidate['mechanism'])} on {_component(candidate['model'])}"
+
+
+def _component(part: Mapping[str, Any]) -> str:
+    options = ", ".join(f"{key}={value}" for key, value in part.items() if key != "name")
+    return _code(part["name"]) + (f" ({options})" if options else "")
 
 
 def _not_for(release: Release) -> Iterator[str]:
@@ -107,6 +125,8 @@ def _coefficients(release: Release) -> list[str]:
 
 def _errors(release: Release) -> list[str]:
     errors = "No error of its predictions was computed: a number computed from the private rows would have to be paid for."
+    if "selection" in release.privacy:
+        errors = score_sentence(release.privacy["selection"], release.privacy, release.target, release.kind)
     if isinstance(release.inference, NoIntervals):
         return [errors, release.inference.reason]
     return [errors, f"The standard errors follow from the same noisy answers. {release.inference.sentence}"]

@@ -11,6 +11,7 @@ from typing import Any
 from dpbench.base.errors import Refused
 from dpbench.releases.model_card import attribute_lines
 from dpbench.releases.release_file import Release
+from dpbench.releases.selection_sentences import cost_sentence
 
 FILE_NAME = re.compile(r"[a-z0-9_]+\.yaml")
 """How the registry wants its files to be called."""
@@ -103,7 +104,7 @@ def open_fields(content: Any, path: str = "") -> list[str]:
 def _description(release: Release) -> str:
     size = _size(release)
     kind = "a real target" if release.kind == "real" else "a binary target"
-    return f"Coefficients of a {release.model['name']} regression of {kind}, {release.target.name}, fitted once on {size}."
+    return f"Coefficients of a {release.model['name']} regression of {kind}, {release.target.name}, fitted on {size}."
 
 
 def _size(release: Release) -> str:
@@ -137,6 +138,8 @@ def _answers(release: Release) -> Iterator[str]:
 
 def _composition(release: Release) -> str:
     answers = len(release.privacy["ledger"]["entries"])
+    if "selection" in release.privacy:
+        return cost_sentence(release.privacy["selection"], release.privacy["epsilon"])
     closed = release.privacy["accounting"] == "closed"
     rule = "the closed-form conversion of its currency" if closed else "privacy-loss distributions"
     if answers == 1:

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpbench.accounting.composition import Guarantee, compose
-from dpbench.accounting.costs import COSTS, Cost, LedgerEntry
-from dpbench.accounting.privacy_loss import epsilon_of_dp_accounting, total
+from dpbench.accounting.costs import LedgerEntry, cost_of
+from dpbench.accounting.privacy_loss import GRID_TOLERANCE, epsilon_of_dp_accounting, total
 from dpbench.base.errors import Refused
 from dpbench.base.version import __version__
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import registry
 from dpbench.releases.release_file import Release
+from dpbench.releases.selection_check import check_choice
+from dpbench.releases.selection_sentences import candidates_text
 
 MATCH_TOLERANCE = 1e-9
 """Relative tolerance when comparing ε with what this package's accounting computes."""
-GRID_TOLERANCE = 1e-3
-"""Relative tolerance when comparing ε with dp-accounting's, which is rounded up to a grid."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,6 @@ def _entry(content: Mapping[str, Any]) -> LedgerEntry:
     return LedgerEntry(**fields)
 
 
-def cost_of(content: Mapping[str, Any]) -> Cost:
-    """Return a cost as a ledger file has it; refuse a currency that is unknown, and a cost that is no number or negative."""
-    kinds = {cost.kind: cost for cost in COSTS}
-    if content["kind"] not in kinds:
-        raise Refused(f"The cost of a ledger's entry must be one of {', '.join(kinds)}. Got {content['kind']!r} instead.")
-    cost = kinds[content["kind"]](**{name: value for name, value in content.items() if name != "kind"})
-    if not all(isinstance(value, (int, float)) and value >= 0 for value in vars(cost).values()):
-        raise Refused(f"The cost of a ledger's entry must be numbers that are not negative. Got {dict(content)} instead.")
-    return cost
-
-
 def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, delta: float) -> Iterator[ReleaseCheck]:
     privacy = released.privacy
     unproven = [entry.query for entry in entries if entry.sound is not True]
@@ -76,12 +65,17 @@ def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, d
     yield ReleaseCheck("ledger", bool(entries) and not unproven and not leaks, f"leaks {', '.join(leaks)}" if leaks else proofs)
     yield _own_accounting(privacy, entries, epsilon, delta)
     yield _dp_accounting(entries, epsilon, delta)
+    if (selection := privacy.get("selection")) is not None:
+        answers = [_entry(content) for content in selection["answers"]]
+        holds, sentence = check_choice(released, selection, entries, answers, delta)
+        yield ReleaseCheck("choice", holds, sentence)
     yield _statement(released, epsilon, delta)
     same = privacy["neighbours"] == privacy["ledger"]["neighbours"]
     yield ReleaseCheck("neighbours", same, f"{privacy['neighbours']}; the ledger says {privacy['ledger']['neighbours']}")
     yield ReleaseCheck("noise", privacy["noise"] == "secure", f"{privacy['noise']}")
     vouched_by = privacy["vouched_by"]
-    passed = vouched_by["audit"] == "replay" and vouched_by["passed"] is True
+    candidates = [] if selection is None else [candidate["vouched_by"] for candidate in selection["candidates"]]
+    passed = all(each["audit"] == "replay" and each["passed"] is True for each in (vouched_by, *candidates))
     yield ReleaseCheck(
         "audit", passed, f"{vouched_by['audit']} {'passed' if passed else 'did not pass'}, on up to {vouched_by['n']} rows"
     )
@@ -109,6 +103,7 @@ def _statement(released: Release, epsilon: float, delta: float) -> ReleaseCheck:
     unit = "rows" if "rows" in released.privacy else "persons"
     size = f"{released.privacy[unit]:,} {unit}"
     words = [f"ε = {epsilon:.6g}", *([f"δ = {delta:.3g}"] if delta else []), size]
+    words += [f"among {candidates_text(released.privacy['selection'])}"] if "selection" in released.privacy else []
     words += ["THE ROWS ARE SYNTHETIC"] if released.dataset["synthetic"] else []
     missing = [word for word in words if not re.search(rf"(?<![\w.,]){re.escape(word)}(?![\d])(?!\.\d)", released.statement)]
     return ReleaseCheck("statement", not missing, f"lacks {'; '.join(missing)}" if missing else f"says {'; '.join(words)}")

@@ -11,11 +11,11 @@ import pytest
 from release_factory import make_release
 
 from dpbench.accounting.composition import compose
-from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp
+from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp, cost_of
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
 from dpbench.releases.release_file import Release, load_release
-from dpbench.releases.verification import cost_of, verify
+from dpbench.releases.verification import verify
 
 Make = Callable[..., Release]
 
