@@ -15,10 +15,10 @@ NO_ROW = "No row was read for this answer: only public facts were used, so choos
 
 def sentences(choice: Choice, files: Mapping[str, Any]) -> list[str]:
     """Return the answer, line by line; ``files`` are the options of ``dataset=table`` that are known, such as ``path``."""
-    return [*_answer(choice), "", *_table(choice), "", *_grounds(choice), "", *_next_step(choice, files)]
+    return [*answer(choice), "", *_table_lines(choice), "", *grounds(choice), "", *next_step(choice, files)]
 
 
-def _answer(choice: Choice) -> Iterator[str]:
+def answer(choice: Choice) -> Iterator[str]:
     """Yield what was asked and the two numbers."""
     question, best = choice.question, choice.best
     yield f"Mechanism: {best.candidate.name}."
@@ -33,6 +33,7 @@ def _answer(choice: Choice) -> Iterator[str]:
             yield f"No number of rows is enough on at least half of the plausible tables. {_why_never(choice)}"
         else:
             yield f"Typical: {_rows(best.rows.typical)} are enough. Safe: {_rows(best.rows.safe)}."
+            yield from _never_safe(choice, best.rows)
 
 
 def _epsilons(choice: Choice, best: Rating) -> Iterator[str]:
@@ -48,9 +49,16 @@ def _epsilons(choice: Choice, best: Rating) -> Iterator[str]:
     if finite and max(finite) > WEAK_EPSILON:
         yield f"An ε above {WEAK_EPSILON:g} promises little: a guess about a row may become e^{WEAK_EPSILON:g} times as likely."
     if best.rows.typical == math.inf:
-        yield f"More rows would not help: {_why_never(choice)}"
+        yield f"More rows would not help. {_why_never(choice)}"
     else:
         yield f"At ε = 1, {_rows(best.rows.typical)} would be enough (typical), or {_rows(best.rows.safe)} (safe)."
+        yield from _never_safe(choice, best.rows)
+
+
+def _never_safe(choice: Choice, rows: Estimate) -> Iterator[str]:
+    """Yield why no number of rows is safe, if none is."""
+    if rows.safe == math.inf:
+        yield f"On more than a tenth of the plausible tables nothing is enough. {_why_never(choice)}"
 
 
 def _error_at(choice: Choice, lost: Estimate) -> Iterator[str]:
@@ -60,8 +68,8 @@ def _error_at(choice: Choice, lost: Estimate) -> Iterator[str]:
     yield f"Typical: {_share(lost.typical)} of what is explained is lost to privacy. Safe: {_share(lost.safe)}."
 
 
-def _table(choice: Choice) -> list[str]:
-    """Return the numbers of all candidates, the best one first."""
+def table(choice: Choice) -> list[list[str]]:
+    """Return the numbers of all candidates as rows of cells: a header, then the best candidate."""
     best = choice.best
     if best.share_lost is not None:
         header = ["mechanism", "lost, typical", "lost, safe"]
@@ -75,11 +83,16 @@ def _table(choice: Choice) -> list[str]:
         for estimate, spell in ((rating.share_lost, _share), (rating.epsilon, _number), (rating.rows, _number)):
             cells += [spell(number) for number in (estimate.typical, estimate.safe)] if estimate else []
         rows.append(cells)
+    return rows
+
+
+def _table_lines(choice: Choice) -> list[str]:
+    rows = table(choice)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _grounds(choice: Choice) -> Iterator[str]:
+def grounds(choice: Choice) -> Iterator[str]:
     """Yield what the numbers mean and what they rest on."""
     facts, question = choice.facts, choice.question
     low, high = facts.r_squared
@@ -91,9 +104,10 @@ def _grounds(choice: Choice) -> Iterator[str]:
     if facts.known_columns < len(facts.knowledge):
         yield "What is not known is drawn anew for each table: `typical:`, `spread:` and `shares:` in the bounds file say more."
     if choice.error_without_privacy is not None:
-        exact, mean = choice.error_without_privacy.typical, choice.error_without_privacy.safe
+        errors = choice.error_without_privacy
+        exact, mean = _digits(errors.typical), _digits(errors.safe)
         unit = f" {facts.target.unit}" if facts.target.unit else ""
-        yield f"On these tables a prediction errs by {exact:.3g}{unit} without privacy, by {mean:.3g}{unit} if it is the mean."
+        yield f"On these tables a prediction errs by {exact}{unit} without privacy, by {mean}{unit} if it is the mean."
     if question.allowed_epsilon is not None:
         risk = 100 * risk_of_epsilon(question.allowed_epsilon, question.delta)
         yield f"No attack guesses more often than in {risk:.3g} % of cases which of two rows was fitted (50 % is a blind guess)."
@@ -101,14 +115,15 @@ def _grounds(choice: Choice) -> Iterator[str]:
     yield NO_ROW
 
 
-def _next_step(choice: Choice, files: Mapping[str, Any]) -> Iterator[str]:
+def next_step(choice: Choice, files: Mapping[str, Any]) -> Iterator[str]:
     """Yield the command that releases a model with the safe number, or the typical one if none is safe."""
     best, question = choice.best, choice.question
     epsilon = question.allowed_epsilon
     if best.epsilon is not None:
         epsilon = best.epsilon.safe if best.epsilon.safe < math.inf else best.epsilon.typical
-    if epsilon is None or epsilon == math.inf:
-        yield "Nothing is worth releasing with these rows."
+    never = best.epsilon is None and best.rows is not None and best.rows.typical == math.inf
+    if epsilon is None or epsilon == math.inf or never:
+        yield "Nothing is worth releasing with these rows." if question.rows is not None else "Nothing is worth releasing."
         return
     yield "Release, once:"
     yield f"  {release_command(choice, epsilon, files)}"
@@ -139,10 +154,10 @@ def _wanted(choice: Choice) -> str:
 
 def _why_never(choice: Choice) -> str:
     if choice.question.rmse is not None:
-        return "without privacy, too, the error is larger there."
+        return "Without privacy, too, the error is larger there."
     if choice.question.interval is not None:
-        return "there are no intervals, or none without privacy to compare them with."
-    return "the errors stay above the target on these tables."
+        return "There are no intervals, or none without privacy to compare them with."
+    return "The errors stay above the target on these tables."
 
 
 def _of_risk(choice: Choice) -> str:
@@ -160,6 +175,11 @@ def _rows(number: float) -> str:
 
 def _share(number: float) -> str:
     return "more than all" if number > 1 else f"{100 * number:.2g} %"
+
+
+def _digits(number: float) -> str:
+    """Return a number with three digits, and never with an exponent for thousands."""
+    return f"{float(f'{number:.3g}'):,.0f}" if 1000 <= number < 1e15 else f"{number:.3g}"
 
 
 def _number(number: float) -> str:

@@ -1,12 +1,17 @@
 """Choose a mechanism and an ε, or the number of rows, from public facts: no row is read."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpbench.base.errors import Refused
-from dpbench.base.terminal import say
+from dpbench.base.terminal import console, print_grid, say
+
+if TYPE_CHECKING:
+    from dpbench.choosing.python_api import Choosing
 
 TARGET_KEYS = ("target_error", "target_rmse", "target_interval", "target_risk")
 DIALECT_KEYS = ("delimiter", "encoding", "header", "decimal", "thousands")
@@ -36,7 +41,32 @@ def command(keys: tuple[str, ...]) -> None:
     """
     from dpbench.choosing.python_api import choose
 
-    say(str(choose(**arguments(keys))))
+    print_choice(choose(**arguments(keys)))
+
+
+def print_choice(chosen: Choosing) -> None:
+    """Print an answer; on a terminal, sentences end at words and a table that is too wide is printed row by row."""
+    from rich.table import Table
+
+    from dpbench.choosing.wording import answer, grounds, next_step, table
+
+    out = console()
+    if not out.is_terminal:
+        say(str(chosen))
+        return
+    header, *rows = table(chosen.choice)
+    grid = Table(pad_edge=False, header_style="bold")
+    for name in header:
+        grid.add_column(name, no_wrap=True)
+    for row in rows:
+        grid.add_row(*row)
+    for sentence in answer(chosen.choice):
+        out.print(sentence)
+    print_grid(out, grid)
+    for sentence in grounds(chosen.choice):
+        out.print(sentence)
+    for line in next_step(chosen.choice, chosen.files):  # a command is copied, so its line stays whole
+        say(line)
 
 
 def arguments(keys: tuple[str, ...]) -> dict[str, Any]:

@@ -66,8 +66,8 @@ def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, d
     yield _own_accounting(privacy, entries, epsilon, delta)
     yield _dp_accounting(entries, epsilon, delta)
     if (selection := privacy.get("selection")) is not None:
-        answers = [_entry(content) for content in selection["answers"]]
-        holds, sentence = check_choice(released, selection, entries, answers, delta)
+        chosen = [_entry(content) for content in selection["answers"]]
+        holds, sentence = check_choice(released, selection, entries, chosen, delta)
         yield ReleaseCheck("choice", holds, sentence)
     yield _statement(released, epsilon, delta)
     same = privacy["neighbours"] == privacy["ledger"]["neighbours"]

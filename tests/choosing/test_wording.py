@@ -7,7 +7,7 @@ import pytest
 from dpbench.choosing.choice import choose_from
 from dpbench.choosing.error_curves import Simulation, candidates
 from dpbench.choosing.question import Question
-from dpbench.choosing.wording import NO_ROW, release_command, sentences
+from dpbench.choosing.wording import NO_ROW, _digits, release_command, sentences
 
 FILES = {"path": "my people.csv", "bounds": "people.yaml"}
 
@@ -26,6 +26,7 @@ def test_every_kind_of_question_has_an_answer_in_words(simulation: Simulation) -
         Question(3_000, rmse=0.01): "No ε up to 100 is enough",
         Question(3, error=0.01): "rows would be enough",
         Question(300, error=0.05): "promises little",
+        Question(epsilon=1, rmse=0.01): "Without privacy, too, the error is larger there.",
     }
     for question, words in asked.items():
         text = lines(simulation, question)
@@ -33,7 +34,20 @@ def test_every_kind_of_question_has_an_answer_in_words(simulation: Simulation) -
         assert NO_ROW in text
         assert ("python -m dpbench release" in text) != ("Nothing is worth releasing" in text)
         assert "nan" not in text
+        assert "e+0" not in text
         assert "inf" not in text.replace("information", "")
+
+
+@pytest.mark.slow
+def test_where_no_number_of_rows_is_enough_nothing_is_released(simulation: Simulation) -> None:
+    text = lines(simulation, Question(epsilon=1, rmse=0.01))
+    assert "No number of rows is enough" in text
+    assert text.endswith("Nothing is worth releasing.")
+
+
+@pytest.mark.parametrize(("number", "spelled"), [(1_000, "1,000"), (12_345.6, "12,300"), (675.4, "675"), (0.001234, "0.00123")])
+def test_errors_have_three_digits_and_no_exponent_for_thousands(number: float, spelled: str) -> None:
+    assert _digits(number) == spelled
 
 
 def test_the_command_releases_what_was_chosen(simulation: Simulation) -> None:

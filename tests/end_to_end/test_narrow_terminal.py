@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,18 @@ def test_nothing_is_cut(arguments: tuple[str, ...], pieces: list[str], capsys: p
     tables = [line for line in text.splitlines() if line.startswith(("┃", "│", "  "))]
     assert tables
     assert max(map(len, tables)) <= WIDTH
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_an_answer_of_choose_fits_the_terminal_and_its_command_stays_whole(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    Path("b.yaml").write_text("target: wage\ncolumns: {age: [18, 70], wage: {low: 0, high: 9000, typical: 4000, spread: 2000}}\n")
+    text = printed(("choose", "rows=2000", "dataset.bounds=b.yaml", "target_rmse=1500", "mechanism=ssp"), capsys)
+    *lines, command = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert command.startswith("  python -m dpbench release mechanism=ssp ")
+    assert command.endswith(" out=model.json")
+    assert "…" not in text
+    assert "e+03" not in text

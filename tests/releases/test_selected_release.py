@@ -53,6 +53,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     return lambda *overrides, **arguments: selected_release(configs(*overrides), **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "way", "cost"),
     [
@@ -147,6 +148,7 @@ def test_the_statement_and_the_card_say_what_choosing_costs(choose: Choose) -> N
     assert "must stay secret" not in alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["cost_of_each", "costs", "answers", "chosen", "entries"])
 def test_a_choice_whose_numbers_were_changed_is_not_verified(choose: Choose, broken: str) -> None:
     pytest.importorskip("dp_accounting")
