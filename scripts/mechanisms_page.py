@@ -133,8 +133,14 @@ def overview(mechanisms: Iterable[type[Any]], page_link: str = "") -> str:
 
 
 def paper(mechanism: type[Any]) -> str:
-    """Return authors and year: the reference up to its first comma or semicolon."""
-    return re.split(r"[,;]", parts(mechanism)["Reference"])[0].removeprefix("after ")
+    """Return the authors and the year of the paper, the first author alone if there are more than two; ``none`` without one."""
+    reference = parts(mechanism)["Reference"].removeprefix("after ")
+    found = re.match(r"([^\d:]+) (\d{4})\b", reference)
+    if found is None:
+        return re.split(r"[,;:]", reference)[0]
+    names, year = found.groups()
+    first, *others = re.split(r", | and ", names)
+    return f"{first} et al. {year}" if len(others) > 1 else f"{names} {year}"
 
 
 def support(mechanisms: Sequence[type[Any]], models: Sequence[type[Any]]) -> Iterator[str]:
