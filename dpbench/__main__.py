@@ -13,7 +13,7 @@ from dpbench.base.environment import check_environment
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.garbage import garbage_postponed
 from dpbench.base.interruption import interrupted_by_signals
-from dpbench.base.terminal import say
+from dpbench.base.terminal import say_prose
 from dpbench.base.user_path import user_path
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except (Refused, Unfinished) as error:
-        say(" ".join(str(error).splitlines()).replace("\t", " "), error=True)
+        say_prose(" ".join(str(error).splitlines()).replace("\t", " "), error=True)
         return REFUSED if isinstance(error, Refused) else FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)

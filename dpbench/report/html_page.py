@@ -66,7 +66,7 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         releases=summary.release_commands,
         summary=summary,
         title=page_title(sweep),
-        banners=[*warnings(sweep), *disclosures(done)],
+        banners=[*_alarms(sweep), *warnings(sweep), *disclosures(done)],
         question=question(sweep),
         details=details if len(details) <= MAX_SENTENCES else [],
         standings=standings(done),
@@ -82,6 +82,19 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         names=sorted(path.name for path in folder.iterdir() if path.name != REPORT_FILE),
     )
     return str(html)
+
+
+def _alarms(sweep: SweepRecord) -> list[tuple[str, str]]:
+    """Return what went wrong in this sweep, which a reader must know before any number: refuted claims and failed cells."""
+    refuted = [f"{names}. {text}" for word, names, text in standings(sweep.done) if word == "REFUTED"]
+    failed = [cell for cell in sweep.cells if cell.state == "failed"]
+    alarms = [("REFUTED", text) for text in refuted]
+    if failed:
+        names = listed(map(label, failed), most=MAX_TITLE_NAMES)
+        alarms.append(
+            ("FAILED", f"{plural(len(failed), 'cell')} of {names} gave no result: the section Failed and pruned says why.")
+        )
+    return alarms
 
 
 def page_title(sweep: SweepRecord) -> str:

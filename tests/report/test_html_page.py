@@ -205,6 +205,18 @@ def test_a_policy_in_the_page_allows_its_own_script_and_nothing_else(sweep: Swee
     assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
+def test_a_refuted_claim_and_failed_cells_are_named_before_any_number(tmp_path: Path, undrawn: None) -> None:
+    refuted = make_cell("bad", 0.1, tags={"dpbench.guarantee": "refuted", "dpbench.sound": "false"})
+    text = page_of(
+        make_sweep([make_cell("fm", 0.2), refuted, make_cell("broken", None, state="failed", reason="x")]), tmp_path
+    ).text
+    order = ["REFUTED. bad. An audit has refuted", "FAILED. 1 cell of broken gave no result", "The answer"]
+    assert sorted(order, key=text.index) == order
+    quiet = page_of(make_sweep([make_cell("fm", 0.2)]), tmp_path / "quiet").text
+    assert "FAILED" not in quiet
+    assert "REFUTED" not in quiet
+
+
 def test_the_figure_comes_first_and_then_the_decision(sweep: SweepRecord, tmp_path: Path) -> None:
     page = page_of(sweep, tmp_path)
     order = [(tag, attributes.get("class") or attributes.get("id")) for tag, attributes in page.elements]
