@@ -130,7 +130,8 @@ class Curator:
                 filled = exact.index[:, 0]
                 for number, start in enumerate(range(0, query.size, step)):
                     size = min(step, query.size - start)
-                    counts = law.shape(law.standard(self._draws.generator(run, *stream, number), size), scale)
+                    generator = self._draws.generator_of_bins(run, *stream, number)
+                    counts = law.shape(law.standard_of_bins(generator, size), scale)
                     low, high = np.searchsorted(filled, [start, start + size])
                     counts[filled[low:high] - start] += exact.counts[low:high]
                     yield start, read_only(counts)
@@ -159,7 +160,7 @@ class Curator:
 
         def summaries(noise: Noise, stream: Stream) -> Iterator[BinCounts]:
             for run in range(self.runs):
-                scale, generator = float(noise.scale_of(run)[0]), self._draws.generator(run, *stream)
+                scale, generator = float(noise.scale_of(run)[0]), self._draws.generator_of_bins(run, *stream)
                 yield draw_summary(self._count(query, run), query.binning, scale, threshold, size, generator)
 
         def draw(noise: Noise, stream: Stream) -> Iterable[BinCounts]:

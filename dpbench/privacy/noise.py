@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dpbench.accounting.costs import Cost, Gdp, LedgerEntry, Pure
-from dpbench.base.random_streams import stream
+from dpbench.base.random_streams import long_stream, stream
 from dpbench.base.read_only import read_only
 
 Array = np.ndarray
@@ -36,6 +36,10 @@ class Law(ABC):
     @abstractmethod
     def standard(self, generator: np.random.Generator, size: int) -> Array:
         """Return draws that depend on no scale, so that every mechanism and every ε can share them."""
+
+    def standard_of_bins(self, generator: np.random.Generator, size: int) -> Array:
+        """Return standard draws for the bins of a histogram, of which there may be millions: other draws of the same law."""
+        return self.standard(generator, size)
 
     def shape(self, standard: Array, scale: Array) -> Array:
         """Return the noise of this scale, made from standard draws."""
@@ -77,6 +81,13 @@ class Laplace(PureLaw):
 
     def standard(self, generator: np.random.Generator, size: int) -> Array:
         return generator.laplace(size=size)
+
+    def standard_of_bins(self, generator: np.random.Generator, size: int) -> Array:
+        # an exponential draw with a random sign: four times faster than inverting the distribution function
+        draws = generator.standard_exponential(size)
+        bits = np.unpackbits(np.frombuffer(generator.bytes(-(-size // 8)), dtype=np.uint8), count=size)
+        draws *= 1 - 2 * bits.view(np.int8)
+        return draws
 
     def variance(self, scale: Array) -> Array:
         return np.asarray(2 * np.square(scale))
@@ -254,10 +265,15 @@ class Draws:
         self._cache: dict[tuple[str, int, type[Law], int], Array] = {}
         self._cached_numbers = 0
 
-    def generator(self, run: int, query: str, call: int, *block: int) -> np.random.Generator:
-        """Return the stream of one run for one call, or for one block of a histogram's bins."""
+    def generator(self, run: int, query: str, call: int) -> np.random.Generator:
+        """Return the stream of one run for one call."""
         repeat, fold = self.runs[run]
-        return stream(self.seed, self.identity, "noise", repeat, fold, query, call, *block)
+        return stream(self.seed, self.identity, "noise", repeat, fold, query, call)
+
+    def generator_of_bins(self, run: int, query: str, call: int, block: int = 0) -> np.random.Generator:
+        """Return the stream of one run for one block of a histogram's bins."""
+        repeat, fold = self.runs[run]
+        return long_stream(self.seed, self.identity, "noise", repeat, fold, query, call, block)
 
     def standard(self, law: Law, query: str, call: int, size: int) -> Array:
         """Return (runs, size) standard draws of a law. Only those of the core's own laws are cached for other cells."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.base.random_streams import stream
+from dpbench.base.random_streams import long_stream, stream
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws, Gaussian, Geometric, KNorm, Laplace, Noise, laplace
@@ -46,6 +46,18 @@ def test_a_continuous_law_is_what_its_name_says(law, cdf) -> None:
         kurtosis = LAPLACE if law.name == "laplace" else 3.0
         score = (np.mean(shaped**2) / law.variance(np.array(b)) - 1) / np.sqrt((kurtosis - 1) / shaped.size)
         assert abs(score) < normal_limit(2)
+
+
+@pytest.mark.parametrize(("law", "cdf"), [(Laplace(), stats.laplace.cdf), (Geometric(), stats.uniform(-1, 2).cdf)])
+def test_the_draws_for_bins_have_the_same_law(law, cdf) -> None:
+    """Kolmogorov-Smirnov on 200,000 draws of 200 streams, and signs that do not depend on sizes. False alarm 1e-6."""
+    draws = np.concatenate([law.standard_of_bins(long_stream(7, "law", run), 1_001) for run in range(200)])
+    assert len(np.unique(draws)) == len(draws)
+    assert stats.kstest(draws, cdf).pvalue > FALSE_ALARM / 4
+    for sign in (-1, 1):
+        assert stats.kstest(np.abs(draws[draws * sign > 0]), lambda x: cdf(x) - cdf(-x)).pvalue > FALSE_ALARM / 4
+    lags = [np.corrcoef(cdf(draws[lag:]), cdf(draws[:-lag]))[0, 1] * np.sqrt(len(draws)) for lag in (1, 8, 1_001)]
+    assert np.abs(lags).max() < normal_limit(12)
 
 
 @pytest.mark.parametrize("size", [1, 4, 30])
