@@ -14,13 +14,14 @@ import numpy as np
 from dpbench.base.errors import Refused
 from dpbench.base.read_only import read_only
 from dpbench.data.bin_axes import BinAxis, bins_of, equal_bins, level_bins, one_hot_bins, place_centres
+from dpbench.data.bin_grid import Grid
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
 
 INDEX_LIMIT = 2**62
 """A bin's index is one integer below this limit; a histogram with more bins needs several integers for each."""
 MIN_TAIL_BINS = 512
-"""The trailing axes of a dense pass have at least this many bins together: the width of its matrix products."""
+"""The trailing axes of a grid have at least this many bins together: the width of its matrix products."""
 MAX_BINS_PER_INDEX = 16
 """Rows and bins are held in an array of all bins if there are at most this many for each of them."""
 MAX_TABLE_BINS = 2**15
@@ -121,20 +122,31 @@ class Binning:
 
     def count(self, index: np.ndarray, weights: np.ndarray | None = None) -> BinCounts:
         """Count how often (or add up with which weights) each bin occurs, in the order of the bins."""
-        if self.few_for(len(index)):
-            counts = np.bincount(index[:, 0])  # a pass over all bins is faster than sorting the index
-            (bins,) = np.nonzero(counts != 0)  # NumPy finds what is true several times faster than what is not 0
-            totals = counts if weights is None else np.bincount(index[:, 0], weights)
-            return BinCounts(bins[:, None], totals[bins].astype(float))
-        if len(self.index_axes) == 1 and weights is None:
-            bins, counts = np.unique(index[:, 0], return_counts=True)  # much faster than sorting rows of integers
-            return BinCounts(bins[:, None], counts.astype(float))
+        bins, places = self.occurring(index)
+        return BinCounts(bins, np.bincount(places, weights, len(bins)).astype(float))
+
+    def occurring(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bins that occur, in their order, and the place of each row's bin among them."""
+        if self.few_for(len(index)):  # a pass over all bins is faster than sorting the index
+            occurs = np.zeros(self.size, dtype=bool)
+            occurs[index[:, 0]] = True
+            (bins,) = np.nonzero(occurs)
+            place = np.empty(self.size, dtype=np.int64)
+            place[bins] = np.arange(len(bins))
+            return bins[:, None], place[index[:, 0]]
         order = np.argsort(index[:, 0]) if index.shape[1] == 1 else np.lexsort(index.T[::-1])
-        ordered = index[order]
-        new = np.ones(len(ordered), dtype=bool)
-        new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        totals = np.bincount(np.cumsum(new) - 1, None if weights is None else weights[order])
-        return BinCounts(ordered[new], totals.astype(float))
+        sorted_index = index[order]
+        new = np.ones(len(index), dtype=bool)
+        new[1:] = (sorted_index[1:] != sorted_index[:-1]).any(axis=1)
+        places = np.empty(len(index), dtype=np.int64)
+        places[order] = np.cumsum(new) - 1
+        return sorted_index[new], places
+
+    def ordered(self, index: np.ndarray, counts: np.ndarray) -> BinCounts:
+        """Return distinct bins in their order."""
+        # a stable sort merges what is ordered already
+        order = np.argsort(index[:, 0], kind="stable") if index.shape[1] == 1 else np.lexsort(index.T[::-1])
+        return BinCounts(index[order], counts[order])
 
     # -- all bins in order, where an index is one integer ------------------------------------------------------------
 
@@ -148,35 +160,38 @@ class Binning:
         numbers[bins.index[:, 0]] = bins.counts
         return numbers
 
+    # -- bins as a grid of two parts of their axes ---------------------------------------------------------------------
+
     @property
     def step(self) -> int:
         """The number of bins that a dense pass takes at a time: a multiple of the trailing axes' bins."""
-        tail = len(self._centre_parts[1])
+        tail = len(self.grid.tail)
         return max(STEP_BINS // tail, 1) * tail
 
     def gram(self, start: int, weights: np.ndarray) -> np.ndarray:
-        """Return the sum of weight · zz' over consecutive bins that fill the trailing axes, in one pass over the weights.
+        """Return the sum of weight · zz' over consecutive bins that fill the trailing axes."""
+        table = weights.reshape(-1, len(self.grid.tail))
+        first = start // len(self.grid.tail)
+        return self.grid.part(slice(first, first + len(table))).gram(table)
 
-        A centre is the sum of a part from the leading axes and a part from the trailing axes, so four small products suffice.
-        """
-        head, tail = self._centre_parts
-        table = weights.reshape(-1, len(tail))
-        head = head[start // len(tail) :][: len(table)]
-        across = head.T @ (table @ tail)
-        leading = (head.T * table.sum(axis=1)) @ head
-        trailing = (tail.T * table.sum(axis=0)) @ tail
-        return np.asarray(leading + across + across.T + trailing)
+    def grid_for(self, number: int) -> bool:
+        """Return whether sums over this many bins are best made on the grid, whose two tables cost little next to them."""
+        return len(self.index_axes) == 1 and 2 * sum(map(bins_of, _halves(self.axes))) <= number
 
     @cached_property
     def grid(self) -> Grid:
-        """The bins of the features as a grid of two parts of their centres' design, and the centres of the target."""
-        features, target = self.axes[:-1], self.axes[-1]
-        split = len(features)
-        while split > 0 and bins_of(features[split:]) < MIN_TAIL_BINS:
-            split -= 1
-        head, tail = self._table(features[:split]), self._table(features[split:])
-        head[:, 0] = 1
-        return Grid(Rows(head, self.geometry).x, Rows(tail, self.geometry).x, target.centres[:, 0])
+        """All bins, and their centres as (1, features, target)."""
+        return Grid(*self._half_tables(self.axes))
+
+    @cached_property
+    def design_grid(self) -> Grid:
+        """The bins of the features alone, and their centres as rows of the design."""
+        return Grid(*(Rows(table, self.geometry).x for table in self._half_tables(self.axes[:-1])))
+
+    def _half_tables(self, axes: Sequence[BinAxis]) -> list[np.ndarray]:
+        tables = [self._table(half) for half in _halves(axes)]
+        tables[0][:, 0] = 1
+        return tables
 
     @cached_property
     def _centre_tables(self) -> list[list[np.ndarray]]:
@@ -197,38 +212,13 @@ class Binning:
         place_centres(table, axes, np.arange(len(table)))
         return table
 
-    @cached_property
-    def _centre_parts(self) -> tuple[np.ndarray, np.ndarray]:
-        """What the leading axes with the intercept, and the trailing axes, add to a centre: (their bins, 1 + features + 1)."""
-        split = len(self.axes) - 1
-        while split > 0 and bins_of(self.axes[split:]) < MIN_TAIL_BINS:
-            split -= 1
-        head, tail = self._table(self.axes[:split]), self._table(self.axes[split:])
-        head[:, 0] = 1
-        return head, tail
 
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """All bins in order, where an index is one integer: bin (i, j, k) stands for x = head_i + tail_j and y_k."""
-
-    head: np.ndarray
-    """(heads, D)"""
-    tail: np.ndarray
-    """(tails, D)"""
-    y: np.ndarray
-    """(targets,)"""
-
-    def sum(self, heads: slice, weights: np.ndarray) -> np.ndarray:
-        """Return the sum of weight · x over the bins of some heads; weights are (these heads, tails)."""
-        return np.asarray(weights.sum(axis=1) @ self.head[heads] + weights.sum(axis=0) @ self.tail)
-
-    def gram(self, heads: slice, weights: np.ndarray) -> np.ndarray:
-        """Return the sum of weight · xx' over the bins of some heads, in one pass over the weights: four small products."""
-        head, tail = self.head[heads], self.tail
-        across = head.T @ (weights @ tail)
-        leading = (head.T * weights.sum(axis=1)) @ head
-        return np.asarray(leading + across + across.T + (tail.T * weights.sum(axis=0)) @ tail)
+def _halves(axes: Sequence[BinAxis]) -> tuple[Sequence[BinAxis], Sequence[BinAxis]]:
+    """Return leading and trailing axes, with about as many bins: at least the root of all, and enough for a wide product."""
+    split, least = len(axes), max(MIN_TAIL_BINS, math.isqrt(bins_of(axes)))
+    while split > 0 and bins_of(axes[split:]) < least:
+        split -= 1
+    return axes[:split], axes[split:]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
+from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.phases import phase
 from dpbench.base.read_only import read_only
 from dpbench.data.bins import BinCounts, Binning, Partition
@@ -39,6 +40,8 @@ class Block:
         self._sums: dict[tuple[int, Summand], np.ndarray] = {}
         self._half_ranges: dict[int, float] = {}
         self._bins: tuple[Partition, Rows, np.ndarray] | None = None
+        self._occurring = OneEntryCache[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]()
+        self._part_counts = OneEntryCache[tuple[np.ndarray, np.ndarray]]()
         self.geometry = self.rows(self.repeats[0]).geometry
         self.train: Sample = BlockSample(self, training=True)
         self.test: Sample = BlockSample(self, training=False)
@@ -144,6 +147,19 @@ class Block:
             self._bins = partition, rows, read_only(partition.locate(rows))
         return self._bins[2]
 
+    @phase("statistics")
+    def bin_counts(self, binning: Binning, repeat: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bins that a repeat's rows fill, in order, and how many rows of each part they have: (parts, bins)."""
+        return self._part_counts.get((binning, repeat), lambda: self._count_parts(binning, repeat))
+
+    def _count_parts(self, binning: Binning, repeat: int) -> tuple[np.ndarray, np.ndarray]:
+        index, labels = self.bins(binning, repeat), self.labels(repeat)
+        # the entry holds the index, so that no other one gets its identity
+        _, (bins, places) = self._occurring.get(id(index), lambda: (index, binning.occurring(index)))
+        # rows that are not sampled have the label -1: theirs are the first counts
+        of_labels = np.bincount((labels + np.int64(1)) * len(bins) + places, minlength=(self.parts + 1) * len(bins))
+        return bins, of_labels.reshape(-1, len(bins))[1:]
+
 
 class BlockSample(Sample):
     """The training or the test rows of a block's runs."""
@@ -207,7 +223,11 @@ class BlockSample(Sample):
         _, known = self._counted
         if run in known:
             return known[run]
-        counts = super().bin_counts(binning, run)
+        repeat, fold = self._block.runs[run]
+        bins, of_parts = self._block.bin_counts(binning, repeat)
+        rows = of_parts.sum(axis=0) - of_parts[fold] if self._training else of_parts[fold]
+        (filled,) = np.nonzero(rows)
+        counts = BinCounts(bins[filled], rows[filled].astype(float))
         if sum(each.nbytes for each in known.values()) + counts.nbytes <= MAX_BYTES_OF_COUNTS:
             known[run] = counts
         return counts

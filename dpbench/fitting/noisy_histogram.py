@@ -56,8 +56,8 @@ def fit_unbiased(problem: Problem, gram: np.ndarray, floor: np.ndarray) -> Fit:
 
 
 def _gram(binning: Binning, bins: BinCounts) -> np.ndarray:
-    if binning.few_for(len(bins.index)):
-        return binning.gram(0, binning.all_bins(bins))
+    if binning.grid_for(len(bins.index)):
+        return binning.grid.at(bins.index[:, 0]).gram(bins.counts)
     z = binning.centres(bins.index).z
     return np.asarray((z.T * bins.counts) @ z)
 

@@ -42,8 +42,10 @@ def area(positive: np.ndarray, negative: np.ndarray) -> float:
     """Return the same of sorted scores."""
     if not len(positive) or not len(negative):
         return float("nan")
-    below = np.searchsorted(negative, positive, "left").sum() + np.searchsorted(negative, positive, "right").sum()
-    return float(below) / (2 * len(positive) * len(negative))
+    below = np.searchsorted(negative, positive)
+    tied = negative.take(below, mode="clip") == positive  # few: only for them is there a second search
+    ties = np.searchsorted(negative, positive[tied], "right") - below[tied]
+    return float(2 * below.sum() + ties.sum()) / (2 * len(positive) * len(negative))
 
 
 def constant_area(constant: ConstantPredictions) -> np.ndarray:

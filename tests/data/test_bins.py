@@ -117,7 +117,7 @@ def test_the_moments_of_all_bins_are_those_of_their_centres(bins, target, geomet
         z = binning.centres(np.arange(binning.size)[:, None]).z
         expected = (z.T * weight) @ z
         np.testing.assert_allclose(binning.gram(0, weight), expected, rtol=0, atol=1e-10 * binning.size)
-        width = len(binning._centre_parts[1])
+        width = len(binning.grid.tail)
         starts = range(0, binning.size, 2 * width)
         parts = [binning.gram(start, weight[start : start + 2 * width]) for start in starts]
         np.testing.assert_allclose(sum(parts), expected, rtol=0, atol=1e-10 * binning.size)
@@ -125,20 +125,21 @@ def test_the_moments_of_all_bins_are_those_of_their_centres(bins, target, geomet
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_the_grid_has_the_bins_centres_in_their_order(intercept, geometry) -> None:
-    """A bin's index is (head, tail, target) in order, and its design is the sum of the two parts."""
+def test_the_grids_have_the_bins_centres_in_their_order(intercept, geometry) -> None:
+    """A bin's index is (head, tail) in order, of the design's grid without the target, and its centre is the sum of two parts."""
     binning = Binning(geometry(5, (3,), intercept), 7)
-    rows, grid = binning.centres(np.arange(binning.size)[:, None]), binning.grid
-    assert min(len(grid.head), len(grid.tail)) > 1
-    x = np.repeat((grid.head[:, None] + grid.tail).reshape(-1, rows.x.shape[1]), len(grid.y), axis=0)
-    np.testing.assert_array_equal(x, rows.x)
-    np.testing.assert_array_equal(np.tile(grid.y, len(x) // len(grid.y)), rows.y)
-    weight = np.random.default_rng(0).uniform(size=(len(grid.head), len(grid.tail)))
-    design = (grid.head[:, None] + grid.tail).reshape(weight.size, -1)
-    half = slice(len(grid.head) // 2)
-    part = np.where(np.arange(len(weight))[:, None] < half.stop, weight, 0.0).ravel()
-    np.testing.assert_allclose(grid.sum(half, weight[half]), part @ design, rtol=1e-12)
-    np.testing.assert_allclose(grid.gram(half, weight[half]), (design.T * part) @ design, rtol=1e-12)
+    rows = binning.centres(np.arange(binning.size)[:, None])
+    for grid, expected in ((binning.grid, rows.z), (binning.design_grid, rows.x[:: binning.axes[-1].size])):
+        assert min(len(grid.head), len(grid.tail)) > 1
+        np.testing.assert_array_equal((grid.head[:, None] + grid.tail).reshape(expected.shape), expected)
+
+
+def test_few_bins_are_not_seen_as_a_grid(geometry) -> None:
+    """Its tables have 512 and 8 rows. Bins with several integers for each have no tables."""
+    binning = Binning(geometry(3), 8)
+    assert not binning.grid_for(1_039)
+    assert binning.grid_for(1_040)
+    assert not Binning(geometry(60), 8).grid_for(10**9)
 
 
 def test_bins_are_coarsened_until_the_cap_is_kept(geometry) -> None:

@@ -13,7 +13,7 @@ from dpbench.privacy.noise import Geometric
 
 MAX_POISSON_CHANCE = 1e-8
 """Below this chance of survival the number of survivors is drawn from the Poisson law: their total variation distance is at
-most that chance (Le Cam 1960), and a binomial sampler that forms 1 - p in floating point is no better."""
+most that chance (Le Cam 1960). The distances between survivors would have too many digits for floating point."""
 MAX_EXPECTED_SURVIVORS = 5_000_000
 """The empty bins that may be expected to reach a threshold: what memory allows."""
 INTERVAL_BITS = 14
@@ -42,14 +42,14 @@ def draw_summary(
 ) -> BinCounts:
     """Draw the filtered and sampled noisy histogram: bins in order, each with its unbiased weight."""
     law = Geometric()
-    noisy = exact.counts + law.shape(law.standard(generator, len(exact.counts)), np.array(scale))
+    noisy = exact.counts + law.shape(law.standard_of_bins(generator, len(exact.counts)), np.array(scale))
     reaches = noisy >= threshold
-    spurious = _draw_survivors(binning.size - len(exact.counts), threshold, scale, generator)
+    spurious = draw_survivors(exact.index, binning, threshold, scale, generator)
     # noise that reaches θ exceeds it by a one-sided geometric draw: P[G >= g] = α^g
-    values = np.concatenate([noisy[reaches], threshold + np.floor(generator.standard_exponential(spurious) * scale)])
-    index = np.concatenate([exact.index[reaches], draw_empty_bins(exact.index, binning, spurious, generator)])
+    values = np.concatenate([noisy[reaches], threshold + np.floor(generator.standard_exponential(len(spurious)) * scale)])
     chosen, weights = priority_sample(values, size, generator)
-    return binning.count(index[chosen], weights)  # in the bins' order, which hides which of them were empty
+    index = np.concatenate([exact.index[reaches], spurious])
+    return binning.ordered(index[chosen], weights)  # their order hides which of them were empty
 
 
 def priority_sample(values: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -60,19 +60,46 @@ def priority_sample(values: np.ndarray, size: int, generator: np.random.Generato
     priority = values / (1 - generator.random(len(values)))
     if len(values) <= size:
         return np.arange(len(values)), values
-    order = np.argpartition(priority, len(values) - size - 1)
-    chosen = order[-size:]
-    return chosen, np.maximum(values[chosen], priority[order[len(values) - size - 1]])
+    following = np.partition(priority, len(values) - size - 1)[len(values) - size - 1]
+    (chosen,) = np.nonzero(priority > following)
+    return chosen, np.maximum(values[chosen], following)
+
+
+def draw_survivors(
+    filled: np.ndarray, binning: Binning, threshold: int, scale: float, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw the empty bins that reach the threshold: each of them does with the same chance, independently of the others."""
+    chance = math.exp(log_survival(threshold, scale))
+    if chance < MAX_POISSON_CHANCE:
+        empty = binning.size - len(filled)
+        number = min(int(generator.poisson(expected_survivors(empty, threshold, scale))), empty)
+        return draw_empty_bins(filled, binning, number, generator)
+    # as few survivors as can be held (MAX_EXPECTED_SURVIVORS) are of so few bins that an index is one integer
+    drawn = draw_successes(binning.size, chance, generator)
+    places = np.searchsorted(drawn, filled[:, 0])
+    places = places[places < len(drawn)]
+    return np.delete(drawn, places[drawn[places] == filled[: len(places), 0]])[:, None]
+
+
+def draw_successes(trials: int, chance: float, generator: np.random.Generator) -> np.ndarray:
+    """Draw which of many independent trials succeed, in order, without visiting the others.
+
+    The distance to the next success is geometric, P[distance > k] = (1 - chance)^k: an exponential draw that is rounded up.
+    """
+    rate, last, parts = -math.log1p(-chance), -1, []
+    while last < trials:
+        expected = (trials - last) * chance
+        distances = np.floor(generator.standard_exponential(math.ceil(expected + 4 * math.sqrt(expected)) + 1) / rate)
+        parts.append(last + np.cumsum(distances.astype(np.int64) + 1))
+        last = int(parts[-1][-1])
+    drawn = np.concatenate(parts)
+    return drawn[: np.searchsorted(drawn, trials)]
 
 
 def draw_empty_bins(filled: np.ndarray, binning: Binning, number: int, generator: np.random.Generator) -> np.ndarray:
     """Draw empty bins uniformly and without replacement; ``filled`` holds the others in the order of the bins."""
     if len(binning.index_axes) == 1:
         rank = generator.choice(binning.size - len(filled), number, replace=False, shuffle=False)
-        if binning.few_for(number):
-            empty = np.ones(binning.size, dtype=bool)
-            empty[filled[:, 0]] = False
-            return np.flatnonzero(empty)[rank][:, None]  # faster than a search for each rank, in bins of any order
         # the empty bin of rank r comes after every filled one that has at most r empty bins before it
         empty_before = filled[:, 0] - np.arange(len(filled))
         return np.asarray(rank + positions_after(empty_before, rank, binning.size))[:, None]
@@ -101,11 +128,3 @@ def positions_after(ordered: np.ndarray, numbers: np.ndarray, size: int) -> np.n
     searched = searched[np.argsort(numbers[searched])]  # a search in order stays in the processor's cache
     positions[searched] = np.searchsorted(ordered, numbers[searched], side="right")
     return np.asarray(positions)
-
-
-def _draw_survivors(empty: int, threshold: int, scale: float, generator: np.random.Generator) -> int:
-    """Draw how many of the empty bins reach the threshold."""
-    chance = math.exp(log_survival(threshold, scale))
-    if chance < MAX_POISSON_CHANCE:
-        return min(int(generator.poisson(expected_survivors(empty, threshold, scale))), empty)
-    return int(generator.binomial(empty, chance))

@@ -18,6 +18,7 @@ from dpbench.privacy.queries import sparse_histogram
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.privacy.queries.sparse_histogram import (
     draw_empty_bins,
+    draw_successes,
     draw_summary,
     expected_survivors,
     positions_after,
@@ -103,6 +104,31 @@ def test_the_summary_is_the_law_of_noise_on_every_bin(few, curate, repeated) -> 
         mean, square = (pmf * value).sum(), (pmf * value**2).sum()
         score = (found[:, number].mean() - mean) / np.sqrt((square - mean**2) / runs)
         assert abs(score) < stats.norm.isf(FALSE_ALARM / 32 / 8), f"bin {number} is {score:.1f} standard errors away"
+
+
+def test_successes_are_those_of_independent_trials() -> None:
+    """All 2^5 outcomes of 5 trials with the chance 0.3, of which some need a second batch: χ², false alarm 1e-6."""
+    outcomes, generator = np.zeros(32), stream(8, "successes")
+    for _ in range(30_000):
+        drawn = draw_successes(5, 0.3, generator)
+        assert (np.diff(drawn) > 0).all()
+        outcomes[(1 << drawn).sum()] += 1
+    successes = np.array([number.bit_count() for number in range(32)])
+    assert stats.chisquare(outcomes, 30_000 * 0.3**successes * 0.7 ** (5 - successes)).pvalue > FALSE_ALARM
+
+
+def test_rare_successes_are_uniform_and_as_many_as_their_law_says() -> None:
+    """500 times 10^10 trials with the chance 10^-8: their numbers, their places and their last digits. False alarm 1e-6."""
+    trials, chance = 10**10, 1e-8
+    drawn = [draw_successes(trials, chance, stream(9, "rare", number)) for number in range(500)]
+    numbers, places = np.array([len(each) for each in drawn]), np.concatenate(drawn)
+    assert places.min() >= 0
+    assert places.max() < trials
+    expected = trials * chance * len(drawn)
+    assert abs(numbers.sum() - expected) < stats.norm.isf(FALSE_ALARM / 10) * np.sqrt(expected)
+    assert abs(numbers.var() / 100 - 1) < stats.norm.isf(FALSE_ALARM / 20) * np.sqrt(2.01 / len(drawn))
+    assert stats.kstest(places / trials, "uniform").pvalue > FALSE_ALARM / 5
+    assert stats.chisquare(np.bincount(places % 10)).pvalue > FALSE_ALARM / 5
 
 
 @pytest.mark.parametrize("wide", [False, True])
