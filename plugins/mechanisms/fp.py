@@ -40,8 +40,8 @@ class FilterPriority(Mechanism):
     Public: n, the bounds, the levels of attributes with few levels, the bins, θ and ``size``.
 
     Cost: for each run a draw for each filled bin and for each empty one that reaches θ, in order, and a selection among them. For
-    linear models, 250 runs take 2 s with 2·10⁵ such bins, one run at a time in 0.2 GB; logistic regression, which is fitted to the
-    grid of bins without a row for each, another 2 s. Other models add the cost of their fit to ``size`` rows.
+    linear models, 250 runs take 2 s with 2·10⁵ such bins, one run at a time in 0.2 GB. Logistic regression is fitted to the grid
+    of bins without a row for each and takes another 2 s. Other models add the cost of their fit to ``size`` rows.
 
     Reference: Cormode et al. 2012, "Differentially private summaries for sparse data", ICDT.
 
