@@ -24,6 +24,11 @@ class AuditResult:
     """Why the audit could not be done."""
     seconds: float = 0.0
     """CPU time."""
+    mechanisms: tuple[str, ...] = ()
+    """The audited mechanism, then those that its options name. Empty until the result is kept in a file."""
+    model: str = ""
+    code: str = ""
+    """The digest of the code that was audited (:func:`dpbench.registry.code_digest.fit_digest`)."""
 
     @classmethod
     def of(cls, audit: "Audit") -> Self:
@@ -42,8 +47,8 @@ class AuditResult:
     def from_line(cls, line: str) -> tuple[str, Self] | None:
         """Return the digest and the result of a line; None for a line that a process did not finish writing."""
         try:
-            content: Mapping[str, Any] = json.loads(line)
-            values = {**content, "violations": tuple(content["violations"])}
+            content: Mapping[str, Any] = {"mechanisms": (), **json.loads(line)}
+            values = {**content, **{name: tuple(content[name]) for name in ("violations", "mechanisms")}}
             return values.pop("digest"), cls(**values)
         except (ValueError, KeyError, TypeError):
             return None

@@ -33,7 +33,8 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     """
     from rich.table import Table
 
-    from dpbench.sweeps.auditing import Audits, audit_file
+    from dpbench.sweeps.audit_file import audit_file
+    from dpbench.sweeps.auditing import Audits
     from dpbench.sweeps.execution import check_settings
     from dpbench.sweeps.hydra.composition import grid_points
     from dpbench.sweeps.plan import plan
@@ -50,7 +51,7 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     file = None
     with suppress(Refused), open_store(tracking["uri"], tracking["experiment"], create=False) as store, Writer(store) as writer:
         planned, recorded = resume(planned, writer)
-        file = audit_file(store)
+        file = audit_file(store.uri)
     out = console()
     table = Table(header_style="bold", pad_edge=False)
     names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))

@@ -30,6 +30,13 @@ class Plugin:
     distribution: str
     version: str
     load: Callable[[], Any]
+    is_file: bool = False
+    """Whether it is a file or a folder of the drop-in folder, and no part of a distribution."""
+
+    @property
+    def disabled_by(self) -> str:
+        """The name in DPBENCH_DISABLE_PLUGINS that leaves its whole distribution out, or the file."""
+        return self.short_name if self.is_file else self.distribution
 
     @property
     def origin(self) -> str:
@@ -89,7 +96,8 @@ def _drop_in(path: Path) -> Plugin:
     """Return the plugin of a file, or of a folder with an ``__init__.py``; its version is a digest of the source."""
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     version = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
-    return Plugin(path.name, "drop-in file", version, partial(importlib.import_module, f"{DROP_IN_PACKAGE}.{path.stem}"))
+    load = partial(importlib.import_module, f"{DROP_IN_PACKAGE}.{path.stem}")
+    return Plugin(path.name, "drop-in file", version, load, is_file=True)
 
 
 def _normal(name: str) -> str:

@@ -3,26 +3,22 @@
 The results are lines of a file next to a SQLite store, or in the user's cache folder if the store is elsewhere.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit, vouched
 from dpbench.cells.cell import Cell
 from dpbench.cells.loading import identity
 from dpbench.files.appending import append_line
-from dpbench.files.download_cache import cache_folder
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import AUDIT_TAGS, Standing, guarantee_of, guarantee_tags
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import registry
+from dpbench.sweeps.audit_file import read_results
 from dpbench.sweeps.plan import SweepPlan
-from dpbench.tracking.store import Store
-from dpbench.tracking.store_uri import sqlite_path
-
-FILE_SUFFIX = ".audits.jsonl"
 
 
 class Audits:
@@ -40,7 +36,7 @@ class Audits:
             if cell.audit.level != "none":
                 table = plan.tables[cell.shared]
                 self._of_cell[cell.key] = AuditUnit(cell, table.geometry, table.train_rows, _identity_of(cell), _code_of(cell))
-        self._results = _read(file) if self._of_cell else {}
+        self._results = read_results(file) if self._of_cell else {}
 
     @property
     def units(self) -> list[AuditUnit]:
@@ -61,7 +57,9 @@ class Audits:
         """Take the result of an audit, and write it to the file unless another attempt could end otherwise."""
         self._results[unit.digest] = result
         if self._file is not None and keep:
-            append_line(self._file, result.as_line(unit.digest))
+            names = tuple(cls.name for cls in _mechanisms_of(unit.cell))
+            line = replace(result, mechanisms=names, model=unit.cell.model.name, code=unit.code).as_line(unit.digest)
+            append_line(self._file, line)
 
     def change(self, records: Iterable[CellRecord]) -> bool:
         """Return whether an audit says, or may say when it is done, something new about a recorded cell."""
@@ -81,28 +79,14 @@ class Audits:
         return guarantee_tags(standing)
 
 
-def audit_file(store: Store) -> Path:
-    """Return the file of the results that are kept for a store."""
-    path = sqlite_path(store.uri)
-    if path is not None:
-        return path.with_name(path.stem + FILE_SUFFIX)
-    return cache_folder("audits", hashlib.sha256(store.shown.encode()).hexdigest()[:16] + FILE_SUFFIX)
-
-
 def _identity_of(cell: Cell) -> str:
     return identity(cell.build("dataset"))
 
 
 def _code_of(cell: Cell) -> str:
     """Return the digest of the code that the cell's fit runs."""
-    mechanisms = registry().mechanisms_behind(cell.mechanism.name, cell.mechanism.options)
-    return fit_digest([*mechanisms, registry().get("model", cell.model.name)])
+    return fit_digest([*_mechanisms_of(cell), registry().get("model", cell.model.name)])
 
 
-def _read(file: Path | None) -> dict[str, AuditResult]:
-    """Return the results of a file, by digest; a file that does not exist or cannot be read has none."""
-    lines: list[str] = []
-    if file is not None:
-        with suppress(OSError, UnicodeDecodeError):
-            lines = file.read_text(encoding="utf-8").splitlines()
-    return dict(filter(None, map(AuditResult.from_line, lines)))
+def _mechanisms_of(cell: Cell) -> list[type[Any]]:
+    return registry().mechanisms_behind(cell.mechanism.name, cell.mechanism.options)

@@ -11,7 +11,8 @@ from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.statistics.kept_comparisons import KeptComparisons
 from dpbench.report.summary import SweepSummary
-from dpbench.sweeps.auditing import Audits, audit_file
+from dpbench.sweeps.audit_file import audit_file
+from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.description import describe_sweep, sweep_key, sweep_title
 from dpbench.sweeps.engines.choice import engine_from
 from dpbench.sweeps.engines.loop import Engine
@@ -77,7 +78,7 @@ def execute(
         recorded: Mapping[str, CellRecord] = {}
         if not config["rerun"]:
             plan, recorded = resume(plan, writer)
-        audits = Audits(plan, recorded, audit_file(store))
+        audits = Audits(plan, recorded, audit_file(store.uri))
         if engine is None:
             engine = engine_from(config["engine"], predicted_seconds(plan, audits.units))
             engine.keep_request(*request)

@@ -52,9 +52,7 @@ def without_login(uri: str) -> str:
 
 def sqlite_path(uri: str) -> Path | None:
     """Return the file of a SQLite store, or None for any other store."""
-    from sqlalchemy.engine import make_url
-
-    return Path(make_url(uri).database or "") if scheme(uri) == "sqlite" else None
+    return user_path(uri.partition("://")[2].partition("/")[2].partition("?")[0]) if scheme(uri) == "sqlite" else None
 
 
 def scheme(uri: str) -> str:

@@ -7,7 +7,7 @@ from dpbench.audit.result import AuditResult
 
 def test_a_result_comes_back_from_its_line() -> None:
     results = [AuditResult(True, 1_000, seconds=0.5), AuditResult(False, 10, ("It moved.", "Too far."), 2.5)]
-    results.append(AuditResult(None, 0, reason="It ended with ValueError."))
+    results.append(AuditResult(None, 0, reason="It ended with ValueError.", mechanisms=("fm",), model="linear", code="c0de"))
     for result in results:
         line = result.as_line("abc")
         assert line.count("\n") == 1

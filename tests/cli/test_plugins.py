@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dpbench.__main__ import main
+from dpbench.audit.result import AuditResult
+from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import registry
 
 SHIPPED = {
@@ -22,7 +25,11 @@ SHIPPED = {
     ("dataset", "wine"),
     ("attack", "none"),
 }
-FIELDS = ["kind", "name", "plugin", "distribution", "version", "summary", "guarantee", "health", "reason", "options"]
+FIELDS = [
+    *("kind", "name", "plugin", "distribution", "version", "summary", "guarantee"),
+    *("api_version", "health", "reason", "audit", "disable", "options"),
+]
+WIDTHS = (60, 100, 200)
 
 Capture = pytest.CaptureFixture[str]
 
@@ -68,29 +75,83 @@ def test_a_broken_plugin_is_listed_with_its_reason(capsys: Capture) -> None:
     assert "half a page" in capsys.readouterr().out
 
 
-def test_piped_every_component_is_one_line(capsys: Capture) -> None:
-    assert main(["plugins"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    for kind, name in SHIPPED:
-        (line,) = [line for line in lines if line.split()[:2] == [kind, name]]
-        summary = registry().get(kind, name).summary()
-        assert line.rstrip().endswith(f" {summary}")
-        assert " ok  " in line
-    assert any(line.startswith("dp-regression-bench ") for line in lines)
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes the output a terminal of so many columns, without colours."""
+
+    def wide(columns: int) -> None:
+        for name, value in {"COLUMNS": str(columns), "FORCE_COLOR": "1", "TERM": "xterm", "NO_COLOR": "1"}.items():
+            monkeypatch.setenv(name, value)
+
+    return wide
 
 
-def test_at_80_columns_nothing_is_cut(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "dumb")
+def printed(capsys: Capture) -> str:
+    """What `plugins` prints, without the codes that a terminal obeys."""
     assert main(["plugins"]) == 0
-    text = capsys.readouterr().out
-    assert max(len(line) for line in text.splitlines() if not line.startswith("plugin torn")) <= 80
+    return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, None], ids=lambda width: f"{width or 'pipe'}")
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width: int | None, capsys: Capture, terminal: Any) -> None:
+    if width:
+        terminal(width)
+    text = printed(capsys)
+    commands = [line for line in text.splitlines() if "/" in line]  # the path of a package's folder cannot be broken
+    assert max(len(line) for line in text.splitlines() if line not in commands) <= (width or 100)
     assert "…" not in text
     words = text.split()
     for kind, name in SHIPPED:
         assert name in words
         assert set(registry().get(kind, name).summary().split()) <= set(words)
+
+
+def test_a_wide_terminal_has_a_table_for_each_kind_and_a_narrow_one_a_paragraph_for_each_mechanism(
+    capsys: Capture, terminal: Any
+) -> None:
+    terminal(200)
+    (row,) = [line for line in printed(capsys).splitlines() if line.startswith("no_privacy ")]
+    assert row.split()[:5] == ["no_privacy", "none", "ok", "not", "yet"]
+    assert row.rstrip().endswith(registry().get("mechanism", "no_privacy").summary())
+    terminal(60)
+    lines = printed(capsys).splitlines()
+    assert lines[lines.index("no_privacy") + 1] == "  guarantee: none; health: ok; audit: not yet"
+
+
+def test_each_distribution_says_what_it_brings_for_which_contracts_and_how_to_leave_it_out(capsys: Capture) -> None:
+    own, file = (part.split("\n\n")[0] for part in re.split(r"^(?=torn\.py)", printed(capsys), maxsplit=1, flags=re.MULTILINE))
+    assert own.startswith("dp-regression-bench ")
+    for sentence in ("22 mechanisms", "Written for version 1 of", "Audits of its mechanisms: ", "PLUGINS=dp-regression-bench\n"):
+        assert sentence in f"{own}\n"
+    assert file.splitlines()[1:] == ["Brings 1 plugin. Health: 1 broken.", "To leave it out: DPBENCH_DISABLE_PLUGINS=torn"]
+
+
+def test_the_audits_of_a_store_are_shown_for_the_code_as_it_is(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    classes = [registry().get("mechanism", "fm"), registry().get("model", "linear")]
+    result = AuditResult(False, 10, ("It moved.",), mechanisms=("fm",), model="linear", code=fit_digest(classes))
+    (tmp_path / "mlflow.audits.jsonl").write_text(result.as_line("abc"))
+    assert {entry["name"]: entry["audit"] for entry in listed(capsys) if entry["name"] in ("fm", "dpba", "wine")} == {
+        "fm": {"verdict": "refuted", "audits": 1, "reason": "On linear: It moved."},
+        "dpba": {"verdict": "not yet", "audits": 0, "reason": ""},
+        "wine": None,
+    }
+    text = printed(capsys)
+    assert "refuted (1)" in text
+    assert "mechanism fm (fm of dp-regression-bench 0.1.0): On linear: It moved." in text
+
+
+def test_the_name_that_is_printed_leaves_each_of_them_out(folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    (torn,) = [entry for entry in listed(capsys) if entry["plugin"] == "torn.py"]
+    monkeypatch.setenv("DPBENCH_DISABLE_PLUGINS", torn["disable"])
+    registry.cache_clear()
+    assert "torn.py" not in [entry["plugin"] for entry in listed(capsys)]
+    monkeypatch.setenv("DPBENCH_DISABLE_PLUGINS", "dp-regression-bench")
+    registry.cache_clear()
+    assert [entry["plugin"] for entry in listed(capsys)] == ["torn.py"]
 
 
 def test_what_is_left_out_is_said(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,10 @@ from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit
 from dpbench.registry import code_digest
 from dpbench.sweeps import running
-from dpbench.sweeps.auditing import Audits, audit_file
+from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 from dpbench.sweeps.schedule import by_table
-from dpbench.tracking.store import Store
 
 SMALL = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=2", "splits.folds=2", "engine=serial")
 FAULT = """
@@ -189,15 +188,6 @@ def test_results_are_shared_by_processes_and_torn_lines_do_no_harm(planned: Any,
         torn.write('{"digest": "')
     (left,) = Audits(plan, {}, file).units
     assert left.digest == privr.digest, "what may end otherwise is tried again"
-
-
-def test_a_store_elsewhere_keeps_its_results_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DPBENCH_CACHE", str(tmp_path / "cache"))
-    beside = audit_file(Store(f"sqlite:///{tmp_path / 'some.db'}", "e", "1"))
-    assert beside == tmp_path / "some.audits.jsonl"
-    remote = [audit_file(Store(f"http://me:{word}@host:5000", "e", "1")) for word in ("a", "b")]  # type: ignore[arg-type]
-    assert remote[0] == remote[1], "a password names no file"
-    assert remote[0].is_relative_to(tmp_path / "cache")
 
 
 def test_an_audits_level_is_one_for_the_whole_sweep_and_no_key_of_a_replayed_cell(home: Any, planned: Any) -> None:
