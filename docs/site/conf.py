@@ -26,7 +26,7 @@ copyright = "the dpbench contributors, Apache License 2.0"
 version = release = __version__
 
 root_doc = START
-include_patterns = ["*.md", "docs/**", "plugins/**/README.md"]
+include_patterns = ["*.md", "docs/**", "plugins/**/README.md", "examples/*/README.md"]
 exclude_patterns = [".*", "site", "tests", "dpbench", "build", "dist", "docs/site/static", "plugins/papers/lin2026"]
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4  # the anchors of a code host

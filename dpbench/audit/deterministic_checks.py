@@ -7,12 +7,12 @@
 """
 
 import hashlib
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpbench.audit.global_generators import watched_generators
 from dpbench.audit.neighbours import columns_of
 from dpbench.audit.subject import AuditSubject, BoundedRetryCurator
 from dpbench.audit.tables import TABLE_KINDS, common_tables, looks_at_rows
@@ -51,17 +51,9 @@ def fit_batch(subject: AuditSubject) -> BatchFit:
     sample = WholeSample(*tables)
     draws = subject.draws("batch", sample.runs)
     before = _digest(sample)
-    saved = random.getstate(), np.random.get_state()
-    try:
-        # one draw, so that a fit that sets the same seed again and again is seen at any time
-        random.random(), np.random.random()
-        generators = _global_generators()
+    with watched_generators() as generators:
         fit = _fit(subject, sample, draws)
-        used = _global_generators() != generators
-    finally:
-        random.setstate(saved[0])
-        np.random.set_state(saved[1])
-    return BatchFit(tables, draws, fit, used, changed_inputs=_digest(sample) != before or draws.altered())
+    return BatchFit(tables, draws, fit, generators.used, changed_inputs=_digest(sample) != before or draws.altered())
 
 
 def check_fits(subject: AuditSubject) -> None:
@@ -141,8 +133,3 @@ def _digest(sample: Sample) -> list[str]:
     arrays = [sample.moments.gram, sample.moments.xx, sample.moments.xy, sample.n, sample.half_range]
     arrays += [sample.rows(run).z for run in range(sample.runs)]
     return [hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest() for array in arrays]
-
-
-def _global_generators() -> str:
-    """Return the state of the generators that everything in a process shares."""
-    return repr((random.getstate(), [part.tolist() if isinstance(part, np.ndarray) else part for part in np.random.get_state()]))

@@ -16,6 +16,11 @@ from dpbench.records.leaks import ROWS_DROPPED, Leak
 MIN_RELATIVE_WIDTH = 1e-12
 """The smallest width of bounds, relative to their size: in a narrower range, rounding errors would be as large as the range."""
 
+
+class WrongTable(Refused):
+    """Columns, bounds and rows that make no table, wherever they come from."""
+
+
 ColumnKind = Literal["continuous", "integer", "ordinal", "binary"]
 
 
@@ -47,7 +52,7 @@ class Column:
         elif self.kind != "continuous" and not (float(low).is_integer() and float(high).is_integer()):
             problem = f"Column {self.name!r} is declared {self.kind}, so its bounds must be whole numbers."
         if problem:
-            raise Refused(f"{problem} Got [{low}, {high}] instead.")
+            raise WrongTable(f"{problem} Got [{low}, {high}] instead.")
         if self.transform is not None:
             self.transform.check(self.name, low, high)
 
@@ -129,29 +134,30 @@ class Table:
             object.__setattr__(self, "leaks", (*self.leaks, ROWS_DROPPED))
         names = [column.name for column in (*self.columns, self.target)]
         if len(set(names)) < len(names):
-            raise Refused(f"Column names must differ. Got {', '.join(names)} instead.")
+            raise WrongTable(f"Column names must differ. Got {', '.join(names)} instead.")
         rows, features = len(self.response), len(self.columns)
         for array, shape in ((self.features, (rows, features)), (self.response, (rows,))):
             if array.dtype.kind not in "fiub":
-                raise Refused(f"A table's columns must be numbers. Got the type {array.dtype} instead.")
+                raise WrongTable(f"A table's columns must be numbers. Got the type {array.dtype} instead.")
             if array.shape != shape:
-                raise Refused(f"A table needs {features} feature columns and one target of equal length. Got other shapes.")
+                raise WrongTable(f"A table needs {features} feature columns and one target of equal length. Got other shapes.")
         if rows < 2 or not features:
-            raise Refused(f"A table needs at least 2 rows and 1 feature. Got {rows} rows, {features} features.")
+            raise WrongTable(f"A table needs at least 2 rows and 1 feature. Got {rows} rows, {features} features.")
         if self.persons is not None and len(self.persons.of_row) != rows:
-            raise Refused(f"A table must name the person of each of its {rows} rows. Got {len(self.persons.of_row)} of them.")
+            raise WrongTable(f"A table must name the person of each of its {rows} rows. Got {len(self.persons.of_row)} of them.")
         if self.radius is not None and any(column.transform for column in self.columns):
-            raise Refused("A table whose rows have a declared norm cannot have transformed columns.")
+            raise WrongTable("A table whose rows have a declared norm cannot have transformed columns.")
         if self.coefficients is not None and len(self.coefficients) != features + 1:
-            raise Refused(f"A table of {features} columns has {features + 1} coefficients. Got {len(self.coefficients)} instead.")
+            needed = f"A table of {features} columns has {features + 1} coefficients."
+            raise WrongTable(f"{needed} Got {len(self.coefficients)} instead.")
         check_known("attribute", self.sensitive, self.attributes)
         if bad := int((~np.isfinite(self.features)).sum() + (~np.isfinite(self.response)).sum()):
-            raise Refused(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
+            raise WrongTable(f"A table must hold finite numbers only. Got {bad} missing or infinite values.")
         # sensitivities count on at most a single 1 per row in each one-hot group
         for group in dict.fromkeys(column.group for column in self.columns if column.group is not None):
             members = self.features[:, [column.group == group for column in self.columns]]
             if bad := int((~np.isin(members, (0, 1)).all(axis=1) | (members.sum(axis=1) > 1)).sum()):
-                raise Refused(f"One-hot columns hold 0 or 1, at most one 1 per row. Got {bad} rows of {group!r} that do not.")
+                raise WrongTable(f"One-hot columns hold 0 or 1, at most one 1 per row. Got {bad} rows of {group!r} that do not.")
 
     @property
     def rows(self) -> int:

@@ -1,5 +1,6 @@
 """Loads plugins one by one and asks each for what it offers, so that a broken plugin does not stop the others."""
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -81,7 +82,8 @@ def _offers_of(plugin: Plugin, manager: pluggy.PluginManager) -> list[Registrati
     if isinstance(offers, Unresponsive):
         # worker processes inherit the variable, and do not wait for the same plugin again
         os.environ[UNRESPONSIVE_PLUGINS] = "\n".join(dict.fromkeys([*filter(None, unresponsive), name]))
-        return Unresponsive(f"It was not loaded within {seconds:g} s, and left out. {PLUGIN_SECONDS}=60 waits longer.")
+        advice = f"Import heavy packages in the functions that use them; {PLUGIN_SECONDS}=60 waits longer."
+        return Unresponsive(f"It was not loaded within {seconds:g} s, and left out. {advice}")
     return offers
 
 
@@ -91,8 +93,15 @@ def _seconds() -> float:
 
 def _load(plugin: Plugin, manager: pluggy.PluginManager) -> list[Registration]:
     module = plugin.load()
+    for name in [kind.hook for kind in hooks.OFFERS.values()]:
+        if parameters := _parameters(getattr(module, name, None)):
+            raise Refused(f"Its function {name} takes ({', '.join(parameters)}), and hooks take no arguments.")
     manager.register(module, name=f"{plugin.name} of {plugin.distribution}")
     return list(_registrations(plugin, module, manager))
+
+
+def _parameters(function: Any) -> list[str]:
+    return list(inspect.signature(function).parameters) if inspect.isfunction(function) else []
 
 
 def _watched() -> AbstractContextManager[None]:

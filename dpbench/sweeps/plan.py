@@ -16,6 +16,7 @@ from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.dataset import RESAMPLED
 from dpbench.data.geometry import Geometry
+from dpbench.data.table import WrongTable
 from dpbench.files.digest_key import key_id
 from dpbench.records.cell_tags import Provenance
 from dpbench.registry.lookup import registry
@@ -197,6 +198,8 @@ def _table_facts(cell: Cell) -> TableFacts:
         if cell.splits.by == "blocks":  # the parts of each repeat have other sizes, and one could be empty
             for repeat in range(cell.splits.repeats):
                 source.part_sizes(0 if source.dataset.redrawn() else repeat)
+    except WrongTable as error:
+        raise Refused(f"The dataset {name} cannot be loaded: {error}") from None
     except Refused:
         raise
     except OSError as error:

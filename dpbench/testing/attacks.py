@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from dpbench.audit.global_generators import watched_generators
 from dpbench.base.errors import near_names
 from dpbench.contracts.attack import advantage_cap
 from dpbench.testing.attack_case import RELEASED_EPSILON, AttackCase
 from dpbench.testing.checks import Failure, NotApplicable, law
+from dpbench.testing.guarded import guarded
 
 CHANCE = {"gap": 0.0, "advantage": 0.0, "balanced_accuracy": 0.5, "auc": 0.5}
 """What guessing reaches, by the names that attacks share."""
@@ -25,7 +27,7 @@ CONTROL = "control/"
 )
 def result(case: AttackCase) -> None:
     case.require_attack()
-    values = case.run(case.exact)
+    values = guarded("The attack", lambda: case.run(case.exact), case.rows)
     declared = [info.name for info in case.component.metrics]
     for name, array in values.items():
         if np.shape(array) != (len(case.block.runs),):
@@ -44,11 +46,12 @@ def result(case: AttackCase) -> None:
 )
 def determinism(case: AttackCase) -> None:
     case.require_attack()
-    state, before = repr(np.random.get_state()), case.rows.z.copy()
-    first, second = (case.run(case.exact) for _ in range(2))
+    before, first = case.rows.z.copy(), case.run(case.exact)
+    with watched_generators() as generators:
+        second = case.run(case.exact)
     if any(not np.array_equal(first[name], second[name], equal_nan=True) for name in first):
         raise Failure("Two attacks with the same seed have different metrics.")
-    if repr(np.random.get_state()) != state:
+    if generators.used:
         raise Failure("It used numpy.random, which others share.")
     if not np.array_equal(before, case.rows.z):
         raise Failure("It changed the rows.")

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,13 @@ from dpbench.testing.checks import Failure, law
 
 PARAGRAPHS = {"mechanism": ("Formula:", "Guarantee:", "Reference:")}
 """How some paragraphs of a docstring begin, by kind."""
+CALLS: dict[str, dict[str, tuple[str, ...]]] = {
+    "mechanism": dict.fromkeys(("fit", "fit_run"), ("curator", "problem", "budget")),
+    "model": {"prepare": ("curator",)},
+    "dataset": {"load": ("generator",)},
+    "attack": {"run": ("target",)},
+}
+"""The methods that dpbench calls, and with what, by kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +116,25 @@ def docstring(case: ComponentCase) -> None:
         raise Failure(f"It has no paragraph that begins with {' or '.join(map(repr, missing))}.")
 
 
-CHECKS = (declaration, bad_options, help_of_options, docstring)
+@law(
+    "The methods that dpbench calls take what it calls them with.",
+    "Write the method with the parameters of that call, after self; options are fields of the class, not parameters.",
+    needed=True,
+)
+def signature(case: ComponentCase) -> None:
+    for name, arguments in CALLS[case.cls.kind].items():
+        if method := getattr(case.component, name, None):
+            check_call(name, method, arguments)
+
+
+def check_call(name: str, function: Callable[..., Any], arguments: Sequence[str]) -> None:
+    """Fail unless a function can be called with these arguments."""
+    expected = inspect.signature(function)
+    try:
+        expected.bind(*arguments)
+    except TypeError:
+        call = f"{name}({', '.join(arguments)})"
+        raise Failure(f"dpbench calls {call}, and {name} takes ({', '.join(expected.parameters)}).") from None
+
+
+CHECKS = (declaration, bad_options, help_of_options, docstring, signature)

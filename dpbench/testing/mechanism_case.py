@@ -1,6 +1,5 @@
 """A mechanism that is checked: on which models, with which budgets, and on which made-up tables it is fitted."""
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -45,11 +44,6 @@ class MechanismCase(ComponentCase):
     """A mechanism that is checked."""
 
     component: Mechanism
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of the parameters of ``fit``."""
-        return list(inspect.signature(self.component.fit).parameters)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:

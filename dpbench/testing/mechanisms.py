@@ -18,22 +18,11 @@ from dpbench.testing.designs import design_rows, every_design
 from dpbench.testing.guarded import guarded
 from dpbench.testing.mechanism_case import MechanismCase, named_tables
 
-PARAMETERS = ["curator", "problem", "budget"]
 EPSILONS = (0.1, 1.0, 10.0)
 VANISHING_NOISE = 1e9
 """The ε at which the noise of every built-in mechanism can no longer be seen."""
 LIMIT_TOLERANCE = 0.01
 """How far predictions may then lie from the non-private fit's, on a target in [-1, 1]."""
-
-
-@law(
-    "The method fit takes a curator, a problem and a budget.",
-    "Write def fit(self, curator, problem, budget); options are fields of the class, not parameters of fit.",
-    needed=True,
-)
-def signature(case: MechanismCase) -> None:
-    if len(case.parameters) != len(PARAMETERS):
-        raise Failure(f"It takes ({', '.join(case.parameters)}).")
 
 
 @law(
@@ -100,8 +89,10 @@ def inputs_unchanged(case: MechanismCase) -> None:
     "Remove numpy.random.seed, numpy.random.… and random.…; a mechanism draws no random numbers, the curator does.",
 )
 def global_random_state(case: MechanismCase) -> None:
-    if any(fit_batch(subject).used_global_generator for subject in case.subjects):
-        raise Failure("After the fit, numpy.random or random is in another state than before.")
+    for subject in case.subjects:
+        subject.tape_fit()  # what a first fit imports may use the generators, once: not the fits
+        if fit_batch(subject).used_global_generator:
+            raise Failure("After the fit, numpy.random or random is in another state than before.")
 
 
 @law(
@@ -175,6 +166,6 @@ def every_table(case: MechanismCase) -> None:
 
 
 CHECKS = (
-    *(signature, capabilities, result, determinism, inputs_unchanged, global_random_state, batch_equals_alone),
+    *(capabilities, result, determinism, inputs_unchanged, global_random_state, batch_equals_alone),
     *(noise_falls, limit, every_table),
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbench.audit.global_generators import watched_generators
 from dpbench.contracts.metric import (
     ConstantPredictions,
     FitComparison,
@@ -20,6 +21,7 @@ from dpbench.data.geometry import TargetKind
 from dpbench.data.samples import WholeSample
 from dpbench.registry.lookup import registry
 from dpbench.testing.checks import Failure, NotApplicable, law
+from dpbench.testing.components import check_call
 from dpbench.testing.designs import design_rows
 from dpbench.testing.guarded import guarded
 from dpbench.testing.model_case import ModelCase
@@ -64,7 +66,10 @@ class MetricCase:
         if metric.compute is not None:
             return np.asarray(metric.compute(predictions))
         compute: Callable[..., Any] = metric.compute_run  # type: ignore[assignment]
-        return np.array([compute(predictions.run(run)) for run in range(self.sample.runs)])
+        values = [np.asarray(compute(predictions.run(run))) for run in range(self.sample.runs)]
+        if len(shapes := dict.fromkeys(value.shape for value in values)) > 1:
+            raise Failure(f"compute_run returns arrays of the shapes {' and '.join(map(str, shapes))} for two runs.")
+        return np.stack(values)
 
     def comparison(self, weights: np.ndarray) -> FitComparison:
         """Return what a metric that compares fits gets."""
@@ -88,14 +93,27 @@ def description(case: MetricCase) -> None:
 
 
 @law(
+    "Its function takes one argument: the predictions, or their comparison with the references.",
+    "Write compute_run(rows) for one run, compute(predictions) for all runs, or compare(comparison).",
+    needed=True,
+)
+def signature(case: MetricCase) -> None:
+    argument = {"compute_run": "rows", "compute": "predictions", "compare": "comparison"}
+    for name, what in argument.items():
+        if function := getattr(case.component, name):
+            check_call(name, function, [what])
+
+
+@law(
     "Ordinary predictions have a finite value, one for each run.",
     "Return a number for each run, (runs,) from compute or compare, and one number from compute_run. Guard divisions by zero and "
     "logarithms of zero; NaN is for runs in which the metric is not defined.",
     needed=True,
 )
 def finite(case: MetricCase) -> None:
+    rows = case.sample.rows(0)
     for what, factor in FACTORS.items():
-        values = guarded(f"The metric of {what}", lambda factor=factor: case.value(factor))  # type: ignore[misc]
+        values = guarded(f"The metric of {what}", lambda factor=factor: case.value(factor), rows)  # type: ignore[misc]
         if values.shape[:1] != (case.sample.runs,):
             raise Failure(f"For {case.sample.runs} runs it returns an array of the shape {values.shape}.")
         if not np.isfinite(values).all():
@@ -131,12 +149,16 @@ def direction(case: MetricCase) -> None:
 
 
 @law(
-    "The value of a run does not depend on other runs, and computing it changes no prediction.",
-    "Keep the run axis first and never sum over it; copy arrays before you change them.",
+    "The value of a run does not depend on other runs, and computing it changes no prediction and no global random generator.",
+    "Keep the run axis first and never sum over it; copy arrays before you change them, and draw no random numbers.",
 )
 def runs_alone(case: MetricCase) -> None:
     together, before = case.value(0.5), case.sample.rows(0).z.copy()
-    if not np.array_equal(together, case.value(0.5), equal_nan=True):
+    with watched_generators() as generators:
+        again = case.value(0.5)
+    if generators.used:
+        raise Failure("It used numpy.random, which others share.")
+    if not np.array_equal(together, again, equal_nan=True):
         raise Failure("The same predictions have another value at the second time.")
     if not np.array_equal(before, case.sample.rows(0).z):
         raise Failure("It changed the rows.")
@@ -161,4 +183,4 @@ def mean_predictor(case: MetricCase) -> None:
         raise Failure(f"The closed form gives {np.ravel(closed)[0]:.6g}, the predictions {np.ravel(rows)[0]:.6g}.")
 
 
-CHECKS = (description, finite, value_range, direction, runs_alone, mean_predictor)
+CHECKS = (description, signature, finite, value_range, direction, runs_alone, mean_predictor)

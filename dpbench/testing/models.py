@@ -4,6 +4,7 @@ from typing import get_args
 
 import numpy as np
 
+from dpbench.audit.global_generators import watched_generators
 from dpbench.base.errors import near_names
 from dpbench.contracts.fit import DIVERGED, Fit
 from dpbench.contracts.metric import ConstantPredictions, Predictions, evaluate
@@ -54,6 +55,25 @@ def capabilities(case: ModelCase) -> None:
 
 
 @law(
+    "The non-private fit of an ordinary table is a dpbench.Fit with one row of finite weights for each run.",
+    "Return Fit.good(weights) from exact(sample), with weights of the shape (sample.runs, geometry.dimension). "
+    "numpy.errstate(all='raise') finds where a NaN arises.",
+    needed=True,
+)
+def result(case: ModelCase) -> None:
+    what = "On an ordinary table, the non-private fit"
+    fit = guarded(what, lambda: case.exact(WholeSample(case.rows)), case.rows)
+    _check_shape(what, fit, case.rows)
+    if not np.isfinite(fit.weights).all():
+        raise Failure(f"{what} has weights that are not finite.")
+
+
+def _check_shape(what: str, fit: object, rows: Rows) -> None:
+    if not isinstance(fit, Fit) or fit.weights.shape != (1, rows.geometry.dimension):
+        raise Failure(f"{what} must be a dpbench.Fit with weights of shape {(1, rows.geometry.dimension)}.")
+
+
+@law(
     "The non-private fit of every table is a dpbench.Fit: few rows, dependent columns, one-hot groups, in both scalings.",
     "Handle singular matrices (lstsq or eigh instead of solve); a run without a minimum has the status diverged.",
     needed=True,
@@ -63,8 +83,7 @@ def every_table(case: ModelCase) -> None:
         what = f"On the table {what!r}, the non-private fit"
         sample = WholeSample(rows)
         fit = guarded(what, lambda s=sample, v=variant: case.problem(s, v).exact(s), rows)  # type: ignore[misc]
-        if not isinstance(fit, Fit) or fit.weights.shape != (1, rows.geometry.dimension):
-            raise Failure(f"{what} must be a dpbench.Fit with weights of shape {(1, rows.geometry.dimension)}.")
+        _check_shape(what, fit, rows)
         if not np.isfinite(fit.weights).all() and fit.status[0] != DIVERGED:
             raise Failure(f"{what} has weights that are not finite.")
 
@@ -89,13 +108,14 @@ def batch_equals_alone(case: ModelCase) -> None:
     "Copy arrays before you change them, and draw no random numbers.",
 )
 def determinism(case: ModelCase) -> None:
-    before, state = case.rows.z.copy(), repr(np.random.get_state())
-    first, second = (case.exact(WholeSample(case.rows)).weights for _ in range(2))
+    before, first = case.rows.z.copy(), case.exact(WholeSample(case.rows)).weights
+    with watched_generators() as generators:
+        second = case.exact(WholeSample(case.rows)).weights
     if not np.array_equal(first, second):
         raise Failure("Two fits of the same rows have different weights.")
     if not np.array_equal(before, case.rows.z):
         raise Failure("The fit changed the rows.")
-    if repr(np.random.get_state()) != state:
+    if generators.used:
         raise Failure("The fit used numpy.random, which others share.")
 
 
@@ -135,4 +155,4 @@ def weighted_rows(case: ModelCase) -> None:
         raise Failure(f"The fit of weighted rows and that of repeated rows differ by {error:.3g} in a prediction.")
 
 
-CHECKS = (capabilities, every_table, batch_equals_alone, determinism, scores, weighted_rows)
+CHECKS = (capabilities, result, every_table, batch_equals_alone, determinism, scores, weighted_rows)

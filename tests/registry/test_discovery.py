@@ -52,7 +52,7 @@ def test_a_plugin_that_raises_no_usual_error_on_import_is_broken_too(
         (("[Some]", "Some"), "TypeError: dpbench_mechanisms must return a list of classes."),
         (("[Some]", "None"), "TypeError: dpbench_mechanisms must return a list of classes."),
         (("return [Some]", "yield Some; raise ValueError('half')"), "ValueError: half"),
-        (("ms()", "ms(curator)"), "PluginValidationError"),
+        (("ms()", "ms(curator)"), "Its function dpbench_mechanisms takes (curator), and hooks take no arguments."),
         (("[Some]", "['Some']"), "A mechanism must be a class derived from Component. Got 'Some' instead."),
         (("[Some]", "[dict]"), "A mechanism must be a class derived from Component."),
     ],
@@ -120,7 +120,8 @@ def test_a_plugin_that_hangs_is_left_out_and_stops_nobody(
     monkeypatch.setenv("DPBENCH_PLUGIN_SECONDS", "0.1")
     install("sleeper", sleep=code.replace("{good}", good.rpartition("\n    return")[0]))
     install("stranger", nice=good)
-    assert entry("sleeper").reason == "It was not loaded within 0.1 s, and left out. DPBENCH_PLUGIN_SECONDS=60 waits longer."
+    advice = "Import heavy packages in the functions that use them; DPBENCH_PLUGIN_SECONDS=60 waits longer."
+    assert entry("sleeper").reason == f"It was not loaded within 0.1 s, and left out. {advice}"
     assert registry().get("mechanism", "good").name == "good"
 
 

@@ -21,7 +21,7 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 LISTED = re.compile(r"^- \[[^]]+\]\(([^)]+)\)", re.MULTILINE)
 START = ROOT / "docs" / "index.md"
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "plugins").rglob("README.md")],
+    [path for pattern in ("*.md", "docs/**/*.md", "plugins/**/README.md", "examples/*/README.md") for path in ROOT.glob(pattern)],
 )
 Problems = Callable[..., list[str]]
 

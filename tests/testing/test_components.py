@@ -5,7 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpbench import option
-from dpbench.testing.components import bad_options, declaration, docstring, help_of_options
+from dpbench.testing.components import bad_options, declaration, docstring, help_of_options, signature
+
+
+def test_a_wrong_signature_is_named_with_the_call(plain, outcome) -> None:
+    @dataclass(frozen=True)
+    class Other(plain):
+        """Take other arguments."""
+
+        name = "other"
+
+        def fit(self, x, y):
+            return x @ y
+
+    sentence = "failed: dpbench calls fit(curator, problem, budget), and fit takes (x, y)."
+    assert outcome(signature, Other) == sentence
+    assert outcome(signature, plain) == "ok: "
 
 
 def test_a_good_class_passes(plain, outcome) -> None:

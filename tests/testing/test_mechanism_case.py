@@ -19,4 +19,3 @@ def test_fits_depend_on_the_seed(plain) -> None:
     case = MechanismCase(plain())
     rows = next(iter(case.subjects)).tape_fit()
     assert rows.tape
-    assert case.parameters == ["curator", "problem", "budget"]

@@ -217,7 +217,9 @@ def model_faults(plain: type, folder: Path) -> dict[str, Any]:
     loss = Loss(curvature=1.0, slope=(0.0, -2.0), printed_slope=2.0, printed_constant=1.0)
     return {
         **component_faults(Squares),
+        "signature": subclass(Squares, prepare=lambda self, x, y: self.problem(x, y)),
         "capabilities": subclass(Squares, provides=frozenset({"gradiant"})),
+        "result": of(**changed(lambda weights: weights * np.nan)),
         "every table": of(exact=solved),
         "batch equals alone": of(**changed(lambda weights: 0 * weights + weights.mean(axis=0))),
         "determinism": of(**changed(lambda weights: weights + 1e-11 * np.random.default_rng().normal())),
@@ -263,6 +265,7 @@ def dataset_faults(plain: type, folder: Path) -> dict[str, Any]:
     collected = {"load": lambda self, generator: wages(np.random.default_rng(0)), "synthetic": False, "public": True}
     return {
         **component_faults(Wages),
+        "signature": subclass(Wages, load=lambda self: wages(np.random.default_rng(0))),
         "table": subclass(Wages, shape=lambda self: (3, 1)),
         "determinism": subclass(Wages, load=globally),
         "synthetic": subclass(Wages, synthetic=False),
@@ -317,6 +320,7 @@ def valued(**changes: Callable[[Any, np.ndarray], np.ndarray]) -> type:
 def attack_faults(plain: type, folder: Path) -> dict[str, Any]:
     return {
         **component_faults(Guess),
+        "signature": subclass(Guess, run=lambda self, weights, rows: {}),
         "result": valued(gpa=lambda target, coin: coin),
         "determinism": valued(gap=lambda target, coin: np.random.default_rng().normal(0, 0.01, len(coin))),
         "controls": valued(control_coin=lambda target, coin: target.weights.mean(axis=1)),
@@ -344,6 +348,7 @@ def metric(**members: Any) -> Metric:
 def metric_faults(plain: type, folder: Path) -> dict[str, Any]:
     return {
         "description": metric(meaning="error"),
+        "signature": metric(compute_run=lambda y, prediction: 0.0),
         "finite": metric(compute_run=lambda rows: float("nan")),
         "value range": metric(high=0.5),
         "direction": metric(better="higher"),

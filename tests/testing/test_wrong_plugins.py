@@ -17,14 +17,27 @@ import pytest
 import dpbench
 from dpbench.__main__ import main
 from dpbench.base.environment import PLUGIN_SECONDS, UNRESPONSIVE_PLUGINS
-from dpbench.contracts.hooks import OFFERS
+from dpbench.base.errors import Refused
+from dpbench.contracts.hooks import KINDS, OFFERS
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 
 FOLDER = Path(__file__).with_name("wrong_plugins")
 WRONG = sorted(file.stem for file in FOLDER.glob("*.py") if not file.name.startswith("_"))
-CELLS = {"mechanism": ["fm", "no_privacy"], "dataset": "gaussian", "dataset.n": 200, "dataset.d": 2, "splits.repeats": 2}
-NUMBERS = ("utility/rmse_median", "utility/r2_median", "reference/no_privacy/rmse_median", "privacy/epsilon")
+CELLS = {
+    "mechanism": ["fm", "no_privacy"],
+    "model": "linear",
+    "dataset": ["gaussian", "wine"],
+    "dataset.sample_n": 150,
+    "attack": "membership",
+    "splits.repeats": 2,
+}
+UNLOADABLE = ("dataset_nan", "dataset_wrong_shape", "dataset_wrong_signature")
+"""Datasets without a table: a sweep that names one is refused as a whole."""
+NUMBERS = (
+    *("utility/rmse_median", "utility/r2_median", "reference/no_privacy/rmse_median", "privacy/epsilon"),
+    "attack/balanced_accuracy_median",
+)
 
 
 def expected(name: str) -> str:
@@ -64,17 +77,44 @@ def test_there_is_one_for_every_kind() -> None:
     assert lines >= {f"def dpbench_{kind}s():" for kind in OFFERS}
 
 
-def test_all_of_them_together_change_no_number_of_a_sweep(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("name_clash", "is offered more than once"), ("newer_api", "was written for version 99 of dpbench's contracts")],
+)
+def test_what_is_wrong_with_any_kind_is_said_of_each(
+    name: str, sentence: str, put: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(name)
+    assert main(["check", f"{name}.py", "--json"]) == 1
+    findings = json.loads(capsys.readouterr().out)
+    hooks = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8")).body
+    assert len(findings) == sum(isinstance(node, ast.FunctionDef) for node in hooks) >= len(KINDS)
+    assert all(sentence in found["found"][0]["text"] for found in findings)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_ones_of_a_kind_change_no_number_of_a_sweep_that_runs_them_first(kind: str, put: Any) -> None:
+    """All other wrong plugins are installed, too: metrics and broken modules take part in every sweep."""
     before = numbers(CELLS)
+    known = registry().names(kind)
     put(*WRONG)
-    assert numbers(CELLS) == before
-    wrong = ["nan_weights", "wrong_shape", "wrong_signature", "global_seed", "quotes_rows", "exits"]
-    after = numbers({**CELLS, "mechanism": [CELLS["mechanism"][1], *wrong, CELLS["mechanism"][0]]})
-    assert {name: values for name, values in after.items() if name in before} == before
+    wrong = sorted({*registry().names(kind)} - {*known} - {*UNLOADABLE})
+    assert wrong
+    good = CELLS[kind] if isinstance(CELLS[kind], list) else [CELLS[kind]]
+    after = numbers({**CELLS, kind: [good[0], *wrong, *good[1:]]})
+    assert {key: values for key, values in after.items() if key in before} == before
 
 
-def numbers(keys: dict[str, Any]) -> dict[str, list[Any]]:
-    """The numbers of each mechanism's cell in a sweep that records nothing."""
+@pytest.mark.parametrize("name", UNLOADABLE)
+def test_a_dataset_that_cannot_be_loaded_is_named_before_anything_runs(name: str, put: Any) -> None:
+    put(name)
+    with pytest.raises(Refused, match=f"^The dataset {name} cannot be loaded: "):
+        numbers({**CELLS, "dataset": ["gaussian", name]})
+
+
+def numbers(keys: dict[str, Any]) -> dict[tuple[str, ...], list[str]]:
+    """The numbers of each cell in a sweep that records nothing, by the names of its components."""
     frame = dpbench.sweep({"engine": "serial", "epsilon": 1.0, **keys}, record=False).full
-    assert set(NUMBERS) & set(frame.columns)
-    return {row["mechanism"]: [repr(row[name]) for name in NUMBERS if name in frame.columns] for row in frame.to_dict("records")}
+    cells = [cell for cell in frame.to_dict("records") if cell["state"] == "run"]
+    assert cells
+    return {tuple(cell[kind] for kind in KINDS): [repr(cell.get(name)) for name in NUMBERS] for cell in cells}

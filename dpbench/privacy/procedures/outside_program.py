@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from dpbench.privacy.queries.query import RowQuery
 Program = Callable[[Mapping[str, Array]], Array]
 """Return the answers (fits, size) for ``features`` and ``target`` of all tables one below the other, the row at which each table
 ``ends``, how many ``fits`` are made on each, and a seed for each fit (``seeds``)."""
+TableFit = Callable[[Array, Array, int], Array]
+"""Return the private weights of one table, given its features (n, d), its target (n,) and a seed for the noise."""
 MAX_NUMBERS = 20_000_000
 """Numbers that a program gets at a time."""
 
@@ -50,6 +52,21 @@ class OutsideProgram(Procedure):
 
     measure: ClassVar[str] = "claim"
     opaque: ClassVar[bool] = True
+
+    @classmethod
+    def of_tables(cls, name: str, fit: TableFit, settings: str, claimed: Cost, reason: str) -> Self:
+        """Return the program that calls ``fit(features, target, seed)``, in this process, for one table after the other.
+
+        Features have no column for an intercept. The result holds as many numbers as the mechanism makes weights of.
+        """
+
+        def program(arrays: Mapping[str, Array]) -> Array:
+            tables = [np.split(arrays[part], arrays["ends"][:-1]) for part in ("features", "target")]
+            of_fit = np.repeat(np.arange(len(arrays["fits"])), arrays["fits"])  # several fits may share a table
+            seeds = zip(of_fit, arrays["seeds"], strict=True)
+            return np.stack([fit(tables[0][table], tables[1][table], int(seed)) for table, seed in seeds])
+
+        return cls(name, program, settings, claimed, reason)
 
     @property
     def proof(self) -> str:  # type: ignore[override]

@@ -55,6 +55,21 @@ def test_a_table_of_several_fits_is_passed_once_and_every_fit_has_a_seed(geometr
     assert (arrays["ends"].tolist(), arrays["fits"].tolist(), len(set(arrays["seeds"].tolist()))) == ([2, 4], [2, 1], 3)
 
 
+def test_a_function_of_one_table_is_called_for_each_fit_with_a_seed_of_its_own(geometry, rows, curate) -> None:
+    one, other = (rows(geometry(1), [[value], [value]], [value, 0]) for value in (0.25, 0.5))
+    seeds = []
+
+    def fit(features: np.ndarray, target: np.ndarray, seed: int) -> np.ndarray:
+        seeds.append(seed)
+        return np.array([features.sum(), target.sum(), len(target)])
+
+    curator = curate(WholeSample(one, one, other), runs=[(0, 0), (1, 0), (2, 0)])
+    answer = curator.ask(OutsideProgram.of_tables("theirs", fit, "{}", Pure(0.5), "nobody knows"))
+    np.testing.assert_allclose(answer, [[0.5, 0.25, 2], [0.5, 0.25, 2], [1.0, 0.5, 2]])
+    assert len(set(seeds)) == 3
+    assert curator.ledger.doubt
+
+
 def test_tables_that_are_too_large_together_are_passed_one_after_the_other(geometry, rows, curate, monkeypatch) -> None:
     tables = [rows(geometry(1), [[value], [value]], [value, 0]) for value in (0.25, 0.5, 0.75)]
     together = curate(WholeSample(*tables), runs=[(0, 0), (1, 0), (2, 0)]).ask(program())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dpbench import hookimpl
 
-from ._good import Good
+from ._good import Good, GoodAttack, GoodDataset, GoodModel
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,42 @@ class NewerApi(Good):
     api_version = 99
 
 
+@dataclass(frozen=True)
+class NewerModel(GoodModel):
+    __doc__ = GoodModel.__doc__
+    name = "newer_model"
+    api_version = 99
+
+
+@dataclass(frozen=True)
+class NewerDataset(GoodDataset):
+    __doc__ = GoodDataset.__doc__
+    name = "newer_dataset"
+    api_version = 99
+
+
+@dataclass(frozen=True)
+class NewerAttack(GoodAttack):
+    __doc__ = GoodAttack.__doc__
+    name = "newer_attack"
+    api_version = 99
+
+
 @hookimpl
 def dpbench_mechanisms():
     return [NewerApi]
+
+
+@hookimpl
+def dpbench_models():
+    return [NewerModel]
+
+
+@hookimpl
+def dpbench_datasets():
+    return [NewerDataset]
+
+
+@hookimpl
+def dpbench_attacks():
+    return [NewerAttack]

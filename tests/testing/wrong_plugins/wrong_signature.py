@@ -1,4 +1,4 @@
-"""A fit with other parameters. Expected: It takes (x, y)."""
+"""A fit with other parameters. Expected: dpbench calls fit(curator, problem, budget), and fit takes (x, y)."""
 
 from dataclasses import dataclass
 
