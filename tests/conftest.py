@@ -34,6 +34,7 @@ from dpbench.sweeps.hydra.config_groups import register
 for name in (
     "cell_factory",
     "extract_factory",
+    "faulty_mechanisms",
     "download_servers",
     "plugin_home",
     "release_factory",
