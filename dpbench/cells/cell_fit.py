@@ -21,7 +21,8 @@ from dpbench.data.samples import Sample
 from dpbench.privacy.ledger import Budget, Ledger
 
 MAX_SCORED_TOGETHER = 8
-"""Fits whose scores of a run's rows are in memory at once."""
+"""Fits whose scores of a run's rows are in memory at once, if they take no more than :data:`MAX_BYTES_OF_SCORES`."""
+MAX_BYTES_OF_SCORES = 2**28
 MAX_COLUMNS_SCORED_TOGETHER = 128
 """With more columns the fits themselves may fill the memory, so that each is made and scored alone."""
 
@@ -52,6 +53,11 @@ class PreparedFit:
     """What making and scoring it took."""
     scores: dict[str, np.ndarray] | None = None
     """The metrics of its predictions."""
+
+
+def scored_together(test: Sample) -> int:
+    """Return how many fits are scored in one pass over the rows: at least one, however many rows a run tests on."""
+    return min(MAX_SCORED_TOGETHER, max(1, MAX_BYTES_OF_SCORES // (8 * int(test.n.max()))))
 
 
 def worth_preparing(cells: Sequence[Cell], metrics: list[Metric], test: Sample) -> bool:

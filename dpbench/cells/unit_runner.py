@@ -19,7 +19,7 @@ from dpbench.base.phases import phase
 from dpbench.base.random_streams import stream
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Cell
-from dpbench.cells.cell_fit import MAX_SCORED_TOGETHER, CellFit, PreparedFit, prepared_fits, worth_preparing
+from dpbench.cells.cell_fit import CellFit, PreparedFit, prepared_fits, scored_together, worth_preparing
 from dpbench.cells.failures import CAUGHT, explained, traceback_of
 from dpbench.cells.fit_timing import FitTimer
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
@@ -93,8 +93,9 @@ class UnitRunner:
         """Return the result of every cell. Where a metric needs rows, these are read once for the fits of several cells."""
         results = []
         of_one_fit = [list(same) for _, same in groupby(cells, key=lambda cell: cell.fit)]
-        for start in range(0, len(of_one_fit), MAX_SCORED_TOGETHER):
-            batch = of_one_fit[start : start + MAX_SCORED_TOGETHER]
+        together = scored_together(self.block.test)
+        for start in range(0, len(of_one_fit), together):
+            batch = of_one_fit[start : start + together]
             self._prepared = self._prepare([same[0] for same in batch], timeout)
             results += [self.result(cell, timeout) for same in batch for cell in same]
         self._prepared = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ def unit() -> Unit:
 
 
 def test_together_cells_have_the_results_that_they_have_alone(unit, monkeypatch) -> None:
-    monkeypatch.setattr(unit_runner, "MAX_SCORED_TOGETHER", 2)
+    monkeypatch.setattr(cell_fit, "MAX_SCORED_TOGETHER", 2)
     together = run_unit(unit)
     unit_runner.last_runner.clear()
     alone = [result for one in unit.one_cell_each for result in run_unit(one)]
@@ -34,6 +36,11 @@ def test_together_cells_have_the_results_that_they_have_alone(unit, monkeypatch)
         for found, wanted in ((ours.runs, expected.runs), (ours.curves, expected.curves)):
             for name, values in wanted.items():
                 np.testing.assert_array_equal(found[name], values, name)
+
+
+@pytest.mark.parametrize(("rows", "fits"), [(2, 8), (1_000_000, 8), (10_000_000, 3), (25_000_000, 1), (10**9, 1)])
+def test_the_scores_of_many_rows_do_not_fill_the_memory(rows: int, fits: int) -> None:
+    assert cell_fit.scored_together(SimpleNamespace(n=np.array([2.0, rows]))) == fits
 
 
 def test_a_fit_that_fails_is_tried_once_and_leaves_the_others_alone(unit, monkeypatch) -> None:
