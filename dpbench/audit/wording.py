@@ -6,7 +6,9 @@ from dpbench.audit.epsilon_lower_bound import EpsilonLowerBound
 from dpbench.audit.procedure import Audit
 from dpbench.data.geometry import Geometry
 
-CAVEAT = "An audit can show that a claim is false. That nothing was found proves nothing: only the proof in the ledger does."
+CAVEAT = (
+    "An audit can show that a claim is false. That nothing was found proves nothing: only a proof can show that a claim is true."
+)
 
 
 def describe_audit(audit: Audit) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometrie
 from dpbench.audit.wording import CAVEAT, describe_audit, describe_false_alarms, describe_geometry
 from dpbench.base.errors import Inapplicable, Refused, Unfinished, described, unknown
 from dpbench.base.one_thread import one_thread
-from dpbench.base.terminal import say
+from dpbench.base.terminal import say, say_prose
 from dpbench.cells.budgets import budget_of
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import dataset_rows
@@ -37,7 +37,7 @@ def command(overrides: tuple[str, ...]) -> int:
             say("\n  ".join([title, *describe_audit(outcomes[-1])]))
     failed = sum(not outcome.passed for outcome in outcomes)
     verdict = f"FAILED on {failed} of them." if failed else f"Passed. {CAVEAT}"
-    say(f"{verdict} {describe_false_alarms(outcomes)}".rstrip())
+    say_prose(f"{verdict} {describe_false_alarms(outcomes)}".rstrip())
     return int(failed > 0)
 
 

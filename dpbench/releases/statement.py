@@ -46,8 +46,8 @@ def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, 
         "owner declared, and which must not have been read from the rows; "
         f"{'the mechanism and its' if selection is None else 'the candidates: their mechanisms, models and'} options.",
         f"Before the fit, {'the mechanism' if selection is None else 'every candidate'} was replayed on made-up neighbouring "
-        f"tables of up to {_replayed_rows(facts):,} rows, and kept what it claims. That replaces none of the proofs that the "
-        "ledger names.",
+        f"tables of up to {_replayed_rows(facts):,} rows, and kept what it claims. That replaces no proof: the "
+        "ledger, the list of all private answers, names the proof of each.",
         "The noise was drawn by OpenDP from the operating system's randomness; no seed exists.",
         *(_not_paid_for() if selection is None else _choice(facts, data)),
         sentence_of_statement(section),

@@ -14,6 +14,8 @@ from dpbench.report.leaderboards import Board, Group, Level, nothing_to_learn, s
 
 ACCEPTABLE_LOSS = 0.1
 """Privacy costs little up to this share of the way from the fit without privacy to always predicting the mean."""
+EXACT_BELOW = 11.0
+"""Percentages below this have a decimal: next to the acceptable loss, a whole number could say the opposite."""
 MAX_NAMES = 3
 """A row names this many mechanisms that are as good as the best, and counts the others."""
 COVERAGE = "inference/coverage_mean"
@@ -135,4 +137,4 @@ def percent(share: float | None, missing: str = "–") -> str:
     if share is None:
         return missing
     value = round(100 * share, 1) + 0.0  # adding 0.0 makes -0.0 a plain zero
-    return f"{value:,.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
+    return f"{value:,.0f} %" if abs(value) >= EXACT_BELOW else f"{value:.1f} %"

@@ -21,7 +21,7 @@ def scale_sentence(summary: SweepSummary) -> str:
     """Return what the columns of the decision table mean."""
     boards = summary.boards
     low, high = (_reference(boards[0].first, name) if len(boards) == 1 else "" for name in ("no_privacy", "mean_predictor"))
-    text = f"Lost to privacy: 0 % is the fit without privacy{low}, 100 % is predicting the same mean for everybody{high}."
+    text = f"Lost to privacy: 0 % is the fit without privacy{low}, 100 % is predicting the same for everybody{high}."
     contests = [row.group.contest for row in summary.decisions if row.group.contest and row.group.contest.winner is None]
     notes = {
         UNDECIDED_TEXT: any(contest.undecided for contest in contests),
@@ -54,7 +54,7 @@ def pick_sentence(row: Decision | None) -> str:
     """Return the row that a reader would pick, and why."""
     most = f"{100 * ACCEPTABLE_LOSS:g} %"
     if row is None or row.best is None:
-        return "No private fit of this sweep is better than predicting the same mean for everybody: try a larger ε, or more rows."
+        return "No private fit of this sweep is better than predicting the same for everybody: try a larger ε, or more rows."
     where = f"the mechanism {label(row.best)} at ε = {row.epsilon}"
     if (row.lost or 0.0) <= ACCEPTABLE_LOSS:
         return f"Pick {where}: the smallest ε of this sweep at which privacy costs at most {most} of what the features can tell."

@@ -21,6 +21,10 @@ from dpbench.report.text_table import TextTable, entry_text
 from dpbench.report.warning_texts import SIMULATED_NOISE, disclosures, health_sentences, leak_sentences, warnings
 
 MAX_ATTACK_ROWS = 20
+ATTACKS_TEXT = (
+    "Attack advantage: what the attack gains over guessing without the release. The cap is the most that the guarantee allows on "
+    "average. A control never saw a release: an attack that gains less than it says nothing about privacy."
+)
 EVERY_EPSILON = "The report has a row for every ε."
 PICK_MARK = ">"
 """Marks the row that a reader would pick, where a problem has several rows."""
@@ -108,5 +112,6 @@ def _print_attacks(out: Console, found: TextTable) -> None:
     for row in found.rows[:MAX_ATTACK_ROWS]:
         table.add_row(*(entry_text(row[index]) for index in kept))
     print_grid(out, table)
+    out.print(ATTACKS_TEXT)
     if (rest := len(found.rows) - MAX_ATTACK_ROWS) > 0:
         out.print(f"{plural(rest, 'more row')} of this table are in the report.")

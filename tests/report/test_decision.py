@@ -89,7 +89,7 @@ def test_intervals_are_against_those_without_privacy_and_say_how_often_they_cove
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(None, "–"), (-0.0001, "0.0 %"), (0.0, "0.0 %"), (-0.004, "-0.4 %"), (0.0123, "1.2 %"), (0.0996, "10 %"), (3.16, "316 %")],
+    [(None, "–"), (-0.0001, "0.0 %"), (0.0, "0.0 %"), (-0.004, "-0.4 %"), (0.0123, "1.2 %"), (0.0996, "10.0 %"), (3.16, "316 %")],
 )
 def test_a_share_has_two_digits_and_zero_no_sign(share: float | None, text: str) -> None:
     assert percent(share) == text

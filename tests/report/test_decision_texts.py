@@ -7,7 +7,15 @@ from report_helpers import person_cell
 
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
-from dpbench.report.decision_texts import CHOOSING_COSTS, INTERVALS_TEXT, choice_sentences, pick_sentence, scale_sentence
+from dpbench.report.decision_texts import (
+    CHOOSING_COSTS,
+    INTERVALS_TEXT,
+    SAME_TEXT,
+    UNDECIDED_TEXT,
+    choice_sentences,
+    pick_sentence,
+    scale_sentence,
+)
 from dpbench.report.summary import SweepSummary
 
 
@@ -42,5 +50,16 @@ def test_several_problems_are_counted() -> None:
 
 def test_the_scale_names_both_ends_and_intervals_only_where_there_are_some() -> None:
     text = scale_sentence(summary_of(person_cell("fm", 0.13)))
-    assert text.startswith("Lost to privacy: 0 % is the fit without privacy (0.1000), 100 % is predicting the same mean")
+    assert text.startswith("Lost to privacy: 0 % is the fit without privacy (0.1000), 100 % is predicting the same for everybody")
     assert INTERVALS_TEXT not in text
+
+
+def test_words_of_the_table_are_explained_where_they_appear_and_nowhere_else() -> None:
+    same = scale_sentence(summary_of(person_cell("fm", 0.16, spread=0.001), person_cell("dpba", 0.161, spread=0.001)))
+    few = scale_sentence(summary_of(person_cell("fm", 0.16, repeats=2), person_cell("dpba", 0.2, repeats=2)))
+    clear = scale_sentence(summary_of(person_cell("fm", 0.16, spread=0.001), person_cell("dpba", 0.2, spread=0.001)))
+    assert [[note in text for note in (SAME_TEXT, UNDECIDED_TEXT)] for text in (same, few, clear)] == [
+        [True, False],
+        [False, True],
+        [False, False],
+    ]

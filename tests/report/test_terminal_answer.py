@@ -11,7 +11,7 @@ from report_helpers import PUBLIC_FIT, body, person_cell
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.summary import SweepSummary
-from dpbench.report.terminal_answer import print_answer
+from dpbench.report.terminal_answer import ATTACKS_TEXT, print_answer
 
 UNIT = {"dpbench.target_unit": "USD"}
 RAW = ("utility/rmse_raw_median", "reference/no_privacy/rmse_raw_median", "reference/mean_predictor/rmse_raw_median")
@@ -44,9 +44,9 @@ def test_errors_are_in_the_targets_unit_and_scaled_and_the_ends_of_the_scale_are
     metrics = dict(zip(RAW, (26_850.0, 25_870.0, 34_180.0), strict=True))
     text = answered(person_cell("fm", 0.14, tags=UNIT, metrics=metrics))
     assert "in USD" in text
-    assert body(text) == [[">", "0.8", "fm", "26,850", "0.1400", "10 %"]]
+    assert body(text) == [[">", "0.8", "fm", "26,850", "0.1400", "10.0 %"]]
     sentences = " ".join(text.split())
-    assert "0 % is the fit without privacy (25,870 USD), 100 % is predicting the same mean" in sentences
+    assert "0 % is the fit without privacy (25,870 USD), 100 % is predicting the same" in sentences
     assert "for everybody (34,180 USD)" in sentences
 
 
@@ -95,6 +95,7 @@ def test_what_attacks_gained_has_a_table_of_its_own() -> None:
     found = {"attack/advantage_mean": 0.0134, "attack/cap": 0.05}
     text = answered(make_cell("fm", 0.16, params={"attack": "model_inversion"}, metrics=found))
     assert "What the attacks gained" in text
+    assert ATTACKS_TEXT in " ".join(text.split())
     assert body(text)[-1] == ["model_inversion", "linear", "wine", "fm", "0.8", "0.0134", "0.05", "sound"]
 
 
