@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbench.audit.global_generators import watched_generators
-from dpbench.base.errors import Refused, Unfinished, check_known
+from dpbench.base.errors import Refused, Unfinished, check_known, described
 from dpbench.contracts.dataset import Dataset
 from dpbench.data.geometry import Scaling
 from dpbench.data.scaling import scale
@@ -20,6 +20,10 @@ MIN_SHARE_COVERED = 1e-3
 """The share of the declared range between the least and the largest value, below which the bounds are in another unit."""
 SCALINGS: tuple[Scaling, ...] = ("box", "ball")
 SCALING_ROUNDING = 1e-9
+CALL_LOAD = (
+    "Mend the line that the sentence names; load(numpy.random.default_rng(0)) in a Python session shows the text. Put no value "
+    "of a row into it."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,9 @@ class DatasetCase(ComponentCase):
             raise Failure(str(error)) from None
         except (Refused, Unfinished) as reason:
             raise NotApplicable(f"its table cannot be loaded here: {reason}") from None
+        except Exception as error:  # noqa: BLE001  a plugin may raise anything
+            hidden = "(the text is not shown, because it may quote rows)"
+            raise Failure(f"load ends with {described(error, hidden)}.", CALL_LOAD) from None
 
     @cached_property
     def table(self) -> Table:

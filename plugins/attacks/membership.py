@@ -60,6 +60,9 @@ class Membership(Attack):
     positive rate of 1 %; its limit is e^ε % + δ. accuracy_train and accuracy_test are the shares of members and of other rows
     that are guessed right.
 
+    Reference: Carlini et al. 2022, "Membership inference attacks from first principles", IEEE S&P; Yeom et al. 2018, "Privacy
+    risk in machine learning: analyzing the connection to overfitting", CSF.
+
     Cost: ``fits`` additional fits per cell, in one batch (or per repeat, if the table is redrawn for each repeat), and one
     product of the evaluated rows with all weights.
     """

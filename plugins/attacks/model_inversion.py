@@ -70,6 +70,10 @@ class ModelInversion(Attack):
     than the attack (see Jayaraman and Evans 2022). ``control/without_sensitive`` attacks the exact fit without the attribute,
     which yields the prior, and also holds that fit's scores.
 
+    Reference: Fredrikson et al. 2014, "Privacy in pharmacogenetics", USENIX Security; Wang et al. 2015, "Regression model
+    fitting under differential privacy and model inversion attack", IJCAI; Jayaraman and Evans 2022, "Are attribute inference
+    attacks just imputation?", CCS.
+
     Cost: one pass over the training rows of each run, with one run in memory at a time; the controls once for all cells of a work
     unit.
     """

@@ -130,6 +130,9 @@ class ElasticNet(Model):
     ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on the run's training rows, among 13
     values between 1e-6 and 1 (on the sum: 0.001 and 1000), and uses it for the private fit, as the paper does (section 5.2). No ε
     pays for this choice, so the record lists it as a leak, with what was chosen (``health/penalty``).
+
+    Reference: Zou and Hastie 2005, "Regularization and variable selection via the elastic net", J. R. Stat. Soc. B 67(2);
+    Dandekar, Basu and Bressan 2018, "Differential privacy for regularised linear regression".
     """
 
     name: ClassVar[str] = "elastic_net"

@@ -19,6 +19,8 @@ class Linear(Model):
     log_likelihood, the mean log density of the test rows under normal errors (Park and Welling 2016, figure 1; larger is better).
     Their note does not state the variance of those errors. This model uses the variance that makes the test rows most likely,
     which is the mse.
+
+    Reference: Park and Welling 2016, "A note on privacy preserving iteratively reweighted least squares", for the likelihood.
     """
 
     name: ClassVar[str] = "linear"

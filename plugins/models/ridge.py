@@ -66,6 +66,9 @@ class Ridge(Model):
     ``penalty=cv`` chooses λ for each run by 5-fold cross-validation of the non-private fit on the run's training rows, among 13
     values between 1e-6 and 1 (on the sum: 0.001 and 1000), and uses it for the private fit, as the paper does (section 5.2). No ε
     pays for this choice, so the record lists it as a leak, with what was chosen (``health/penalty``).
+
+    Reference: Hoerl and Kennard 1970, "Ridge regression: biased estimation for nonorthogonal problems", Technometrics 12(1);
+    Dandekar, Basu and Bressan 2018, "Differential privacy for regularised linear regression".
     """
 
     name: ClassVar[str] = "ridge"

@@ -88,6 +88,9 @@ class Robust(Model):
     error is within a fraction of 1e-9 of the smallest possible one. A run in which 200 steps do not prove this is ``diverged``.
     The likelihood assumes normal errors, as Park and Welling do: other densities could not be compared between models.
 
+    Reference: Portnoy and Koenker 1997, "The Gaussian hare and the Laplacian tortoise", Statistical Science 12(4); Park and
+    Welling 2016, "A note on privacy preserving iteratively reweighted least squares".
+
     Cost: about 15 weighted least squares per run and one pass over the test rows per score. The rows of one run at a time are in
     memory. 250 runs take 1 s on 4,898 rows of 11 features and about 5 minutes on 370,000 rows of 13. It is slow if half of the
     targets are one number and many levels are rare: 1 s per run on 39,000 rows of 90 columns.

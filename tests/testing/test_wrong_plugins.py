@@ -32,7 +32,7 @@ CELLS = {
     "attack": "membership",
     "splits.repeats": 2,
 }
-UNLOADABLE = ("dataset_nan", "dataset_wrong_shape", "dataset_wrong_signature")
+UNLOADABLE = ("dataset_nan", "dataset_quotes_rows", "dataset_wrong_shape", "dataset_wrong_signature")
 """Datasets without a table: a sweep that names one is refused as a whole."""
 NUMBERS = (
     *("utility/rmse_median", "utility/r2_median", "reference/no_privacy/rmse_median", "privacy/epsilon"),
@@ -70,6 +70,12 @@ def test_it_gets_the_right_sentence(name: str, put: Any, capsys: pytest.CaptureF
     failure, *_ = [each for each in failures if expected(name) in each["text"]]
     assert expected(name)
     assert failure["advice"].endswith(".")
+
+
+@pytest.mark.parametrize("kind", ["model", "dataset", "attack", "metric"])
+@pytest.mark.parametrize("fault", ["wrong_signature", "wrong_shape", "global_seed", "quotes_rows"])
+def test_what_any_component_with_rows_can_do_is_tried_with_each_kind(kind: str, fault: str) -> None:
+    assert {f"{kind}_{fault}", fault} <= {*WRONG}
 
 
 def test_there_is_one_for_every_kind() -> None:
