@@ -46,7 +46,8 @@ def test_no_test_file_is_left_behind_by_a_module_that_moved() -> None:
 
 FOLDERS_ACROSS_MODULES = ("laws", "end_to_end", "guard", "browser", "scripts", "plugins/papers", "plugins/studies")
 FILES_ACROSS_MODULES = (
-    *("plugins/test_datasets.py", "plugins/test_matrix.py", "plugins/test_models.py", "plugins/test_conformance.py"),
+    *("plugins/test_datasets.py", "plugins/test_described.py", "plugins/test_matrix.py", "plugins/test_models.py"),
+    "plugins/test_conformance.py",
     *("audit/test_false_alarms.py", "sweeps/test_bad_input.py", "sweeps/test_same_bits.py", "tracking/test_postgresql.py"),
     *("experiments/checks/test_every_check.py", "sweeps/engines/test_clusters.py", "sweeps/test_larger_than_memory.py"),
     *("testing/test_one_fault_one_finding.py", "testing/test_wrong_plugins.py"),
