@@ -154,6 +154,12 @@ def test_the_name_that_is_printed_leaves_each_of_them_out(folder: Path, capsys: 
     assert [entry["plugin"] for entry in listed(capsys)] == ["torn.py"]
 
 
+def test_it_answers_without_what_takes_long_to_import(python: Callable[[str], str]) -> None:
+    code = "import sys; from dpbench.__main__ import main; main(['plugins'])"
+    printed = python(f"{code}; print(sorted({{'mlflow', 'sqlalchemy', 'hydra'}} & {{*sys.modules}}))")
+    assert printed.splitlines()[-1] == "[]"
+
+
 def test_what_is_left_out_is_said(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPBENCH_DISABLE_PLUGINS", "dpba,torn")
     assert main(["plugins"]) == 0
