@@ -42,7 +42,7 @@ def test_a_streamed_table_has_the_sums_of_the_loaded_one(people: Path) -> None:
 def test_every_mechanism_must_be_able_to_read_a_streamed_table(people: Path) -> None:
     privr = build("mechanism", {"name": "privr"})
     read_all_rows(table(people, False), LINEAR, [FM, privr], 0)
-    with pytest.raises(Refused, match="^privr needs the rows"):
+    with pytest.raises(Refused, match=r"^privr needs the rows"):
         read_all_rows(table(people, True), LINEAR, [FM, privr], 0)
 
 
