@@ -19,8 +19,14 @@ Repair = Literal["trim", "floor", "none", "stationary"]
 
 RADIUS = 10.0
 """An objective without a minimum is minimised within this norm of the weights: a public constant."""
-HALVINGS = 30
-"""The multiplier's interval is halved this often: its width falls below 1e-9 of the initial one."""
+MULTIPLIER_TOLERANCE = 2.0**-30
+"""The multiplier is known to within this share of its initial interval."""
+RADIUS_TOLERANCE = 1e-9
+"""A minimum as close to the radius as this, relatively, lies on the sphere."""
+MIN_NORM = 1e-300
+"""Stands for the norm of a minimum at 0, by which nothing can be divided."""
+MAX_MINIMISATIONS = 60
+"""The search for a multiplier ends after about 10 minimisations; bisection alone would need 30."""
 
 
 def minimise(
@@ -63,19 +69,46 @@ def minimum_within(problem: Problem, quadratic: Quadratic, unbounded: np.ndarray
 
     Whether f is convex or not, such a point of norm ``radius`` minimises f in the ball: everywhere else in it f is larger by at
     least μ (radius² - ‖w‖²) >= 0. The norm grows without bound as μ falls to -λ_min, unless the model has an absolute penalty:
-    then the point may lie inside the ball, and is a minimum of the objective made just convex. μ is found by bisection, at the
-    cost of 31 minimisations.
+    then the point may lie inside the ball, and is a minimum of the objective made just convex.
     """
-    if not unbounded.any():
-        return problem.minimise(quadratic)
-    low = np.where(unbounded, -quadratic.spectrum[0][..., 0], 0.0)
+    weights = problem.minimise(quadratic)
+    for run in map(int, np.flatnonzero(unbounded)):
+        weights[run] = _minimum_of_run(problem.for_run(run), quadratic.for_run(run), radius)
+    return weights
+
+
+def _minimum_of_run(problem: Problem, quadratic: Quadratic, radius: float) -> np.ndarray:
+    """Return the minimum within the radius for one run: the interval of μ shrinks by secants of 1/‖w‖, which is nearly a line."""
+
+    def minimum(multiplier: float) -> tuple[np.ndarray, float]:
+        (weights,) = problem.minimise(quadratic.ridged(multiplier))
+        return weights, float(np.linalg.norm(weights))
+
+    least = -float(quadratic.spectrum[0][0, 0])
     # at the upper end f(w) <= f(0) gives (μ + λ_min) ‖w‖² <= ‖c‖ ‖w‖
-    high = low + np.where(unbounded, np.linalg.norm(quadratic.linear, axis=-1) / radius, 0.0)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        outside = np.linalg.norm(problem.minimise(quadratic.ridged(middle)), axis=-1) > radius
-        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    return problem.minimise(quadratic.ridged(high))
+    width = float(np.linalg.norm(quadratic.linear)) / radius
+    low, high = least + width * MULTIPLIER_TOLERANCE, least + width
+    weights, norm = minimum(low)
+    if norm <= radius:
+        return weights
+    at_low = 1 / norm - 1 / radius
+    weights, norm = minimum(high)
+    at_high, moved_low = 1 / max(norm, MIN_NORM) - 1 / radius, None
+    for _ in range(MAX_MINIMISATIONS):
+        if high - low <= width * MULTIPLIER_TOLERANCE or 0 <= radius - norm <= RADIUS_TOLERANCE * radius:
+            break
+        share = at_low / (at_low - at_high)  # NaN where the solver found no minimum
+        middle = low + (high - low) * (share if 0 < share < 1 else 0.5)
+        at_middle, norm_of_middle = minimum(middle)
+        slack = 1 / max(norm_of_middle, MIN_NORM) - 1 / radius
+        # an end that stays twice counts half, so that both ends move (the Illinois method)
+        if norm_of_middle > radius:
+            at_high = at_high / 2 if moved_low is True else at_high
+            low, at_low, moved_low = middle, slack, True
+        else:
+            at_low = at_low / 2 if moved_low is False else at_low
+            high, at_high, moved_low, weights, norm = middle, slack, False, at_middle, norm_of_middle
+    return weights
 
 
 def _trim(quadratic: Quadratic, objective: Polynomial, noise: Noise) -> tuple[Quadratic, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpbench.data.samples import WholeSample
 from dpbench.fitting.noisy_objective import minimise, minimum_within
 from dpbench.privacy.noise import laplace
 from dpbench.privacy.queries.quadratic import Quadratic
@@ -138,3 +139,24 @@ def test_bounded_runs_keep_their_minimum_whatever_the_radius(problem) -> None:
     minimum = minimum_within(problem, quadratic, ~quadratic.bounded, 1.0)
     np.testing.assert_allclose(minimum[0], [100.0, 0.0], rtol=1e-12)
     assert np.linalg.norm(minimum[1]) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(("model", "inside"), [("linear", False), ("lasso", True)])
+def test_a_minimum_in_the_ball_takes_few_minimisations(model, inside, make, curate, geometry, rows, monkeypatch) -> None:
+    """At most 15 for each run. Its minimum has the norm of the radius, or less where it is that of the least multiplier."""
+    generator, runs = np.random.default_rng(3), 40
+    sample = rows(geometry(5), generator.uniform(-1, 1, (30, 5)), generator.uniform(-1, 1, 30))
+    problem = make("model", model, intercept=False).prepare(curate(WholeSample(*[sample] * runs)))
+    half = generator.normal(size=(runs, 5, 5)) - np.eye(5)
+    linear = 10.0 ** generator.uniform(-2, 2, (runs, 1)) * generator.normal(size=(runs, 5))
+    quadratic = Quadratic(half + np.swapaxes(half, 1, 2), linear)
+    assert not quadratic.bounded.any()
+    sizes, minimum = [], type(problem).minimise
+    monkeypatch.setattr(type(problem), "minimise", lambda self, of: sizes.append(len(of.linear)) or minimum(self, of))
+    norms = np.linalg.norm(minimum_within(problem, quadratic, ~quadratic.bounded, 10.0), axis=1)
+    assert sizes[0] == runs
+    assert len(sizes) - 1 <= 15 * runs
+    assert (norms <= 10 * (1 + 1e-12)).all()
+    below = norms < 10 * (1 - 1e-8)
+    assert below.any() == inside
+    assert (np.linalg.norm(minimum(problem, quadratic.ridged(1e-9 - quadratic.spectrum[0][:, 0])), axis=1)[below] < 10).all()

@@ -40,6 +40,12 @@ class Quadratic:
         """Whether each objective has a minimum, if eigenvalues that rounding made negative count as zero: (…)."""
         return np.asarray((self.spectrum[0] >= -self.negligible).all(axis=-1))
 
+    def for_run(self, run: int) -> Quadratic:
+        """Return a stack of one objective."""
+        of_run = slice(run, run + 1)
+        values, vectors = self.spectrum
+        return Quadratic(self.matrix[of_run], self.linear[of_run], (values[of_run], vectors[of_run]))
+
     def ridged(self, weight: Array | float, of: Array | None = None) -> Quadratic:
         """Return the objective plus weight · ‖w‖² of the coefficients where ``of`` is 1 (``weight``: (…) or a number)."""
         index = np.arange(self.linear.shape[-1])
