@@ -109,16 +109,20 @@ class StreamedRows(DatasetRows):
     def whole_sample(self) -> WholeStreamedSample:
         """Return all rows, seen through their sums and read again for every query that a release answers."""
         gram = self.sums.grams[0].sum(axis=0)
-        return WholeStreamedSample(self.scaler.geometry, gram, self.stream.rows, lambda: self._blocks_of(0, lambda part: True))
+        read = self._blocks_of
+        return WholeStreamedSample(
+            self.scaler.geometry, gram, self.stream.rows, lambda: (rows for _, rows in read(0, lambda part: True))
+        )
 
-    def _blocks_of(self, repeat: int, wanted: Callable[[int], bool]) -> Iterator[Rows]:
-        """Read the blocks of rows whose part in a repeat is wanted."""
+    def _blocks_of(self, repeat: int, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Rows]]:
+        """Read the blocks of rows whose part in a repeat is wanted, with this part."""
         parts = self.parts_of_blocks[repeat]
         for first, z in scaled_blocks(self.stream, self.scaler, 0, self.blocks):
             for start in range(0, len(z), BLOCK_ROWS):
-                if wanted(int(parts[first + start // BLOCK_ROWS])):
+                part = int(parts[first + start // BLOCK_ROWS])
+                if wanted(part):
                     # row by row in memory, as loaded rows are: products then have the same bits
-                    yield Rows(np.array(z[start : start + BLOCK_ROWS], order="C"), self.scaler.geometry)
+                    yield part, Rows(np.array(z[start : start + BLOCK_ROWS], order="C"), self.scaler.geometry)
 
 
 def ranges_of(cell: Cell, workers: int) -> list[BlockRange]:

@@ -47,7 +47,8 @@ class Mechanism(ModelUser):
         (``sensitivity=published``). With it goes an option ``sensitivity: Sensitivity = option("auto", ...)``, which a
         mechanism passes to ``l1_bound``; ``tight`` needs no option, and says that no published bound is known;
         ``moments_alone``: whether every answer is a linear map of second moments, an unweighted ``MomentQuery``, so that it also
-        runs on a table that is streamed; ``uses_moments_alone()``: the same, if an option decides it;
+        runs on a table that is streamed; ``uses_moments_alone()``: the same, if an option decides it; ``counts_alone``: whether
+        every answer is a histogram's, by ``scan`` or ``sparse``, which can be counted while a table is streamed;
         ``handles_persons``: whether the guarantee also holds where a person has several rows (``geometry.rows_per_person``).
         Bounds of the queries are for all rows of a person then; a bound that the mechanism states itself must be, too.
 
@@ -70,6 +71,7 @@ class Mechanism(ModelUser):
     depends_on_budget: ClassVar[bool] = True
     published_sensitivity: ClassVar[Sensitivity | None] = None
     moments_alone: ClassVar[bool] = False
+    counts_alone: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dpbench.base.errors import Refused
+from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.read_only import read_only
-from dpbench.data.bins import Partition
+from dpbench.data.bins import Binning, Partition
 from dpbench.data.blocks import Block, BlockSample
 from dpbench.data.geometry import Geometry
 from dpbench.data.moments import Moments, from_multiples
 from dpbench.data.samples import Sample
 from dpbench.data.scaling import Rows
+from dpbench.data.streamed_counts import count_parts
 
 NEEDS_ROWS = (
     "The table is streamed, so only sums of its rows are in memory. With dataset.stream=false the rows are loaded, if they fit."
@@ -28,9 +30,12 @@ class StreamedBlock(Block):
         counts: np.ndarray,
         repeats: Sequence[int],
         tests: int,
-        blocks_of: Callable[[int, Callable[[int], bool]], Iterator[Rows]],
+        blocks_of: Callable[[int, Callable[[int], bool]], Iterator[tuple[int, Rows]]],
     ) -> None:
-        """``blocks_of(repeat, wanted)`` reads the blocks of rows whose part in this repeat is wanted, in the table's order."""
+        """``blocks_of(repeat, wanted)`` reads the blocks of rows whose part in this repeat is wanted, in the table's order.
+
+        It yields the part with each of them.
+        """
         self.geometry = geometry
         self.grams = read_only(grams)  # other blocks compute them when they are first used
         self.counts = read_only(counts.astype(float))
@@ -38,6 +43,7 @@ class StreamedBlock(Block):
         self.parts = grams.shape[1]
         self.tests = tests
         self.blocks_of = blocks_of
+        self._part_counts = OneEntryCache()
         self.train = StreamedSample(self, training=True)
         self.test = StreamedSample(self, training=False)
 
@@ -46,6 +52,9 @@ class StreamedBlock(Block):
 
     def half_range(self, repeat: int) -> float:
         return self.geometry.half_range
+
+    def _count_parts(self, binning: Binning, repeat: int) -> tuple[np.ndarray, np.ndarray]:
+        return count_parts(binning, self.blocks_of(repeat, lambda part: True), self.parts)
 
 
 class StreamedSample(BlockSample):
@@ -58,7 +67,7 @@ class StreamedSample(BlockSample):
 
     def chunks(self, run: int) -> Iterator[Rows]:
         repeat, fold = self._block.runs[run]
-        return self._block.blocks_of(repeat, lambda part: (part != fold) == self._training)
+        return (rows for _, rows in self._block.blocks_of(repeat, lambda part: (part != fold) == self._training))
 
     def bins(self, partition: Partition, run: int) -> np.ndarray:
         raise Refused(NEEDS_ROWS)

@@ -1,4 +1,4 @@
-"""What runs on a streamed table: mechanisms and models that need sums of its rows alone."""
+"""What runs on a streamed table: mechanisms that need sums of products or counts alone, and models that need such sums."""
 
 from dpbench.base.core_classes import is_core_class
 from dpbench.contracts.attack import Attack
@@ -12,7 +12,7 @@ def needs_rows(mechanism: Mechanism, model: Model, attack: Attack | None = None)
     """Return why a cell cannot run on a streamed table, a sentence, or nothing if it can."""
     if not model.uses_moments_alone():
         return f"The model {model.name} needs the rows for its non-private fit, and the table is streamed: {HINT}"
-    if not mechanism.uses_moments_alone():
+    if not (mechanism.uses_moments_alone() or mechanism.counts_alone):
         return f"{mechanism.name} needs the rows, not only sums of products of columns, and the table is streamed: {HINT}"
     if attack is not None and not attack.attacks_nothing:
         return f"The attack {attack.name} needs the rows, and the table is streamed: {HINT}"

@@ -57,6 +57,7 @@ class NoisyHistogram(Mechanism):
 
     name: ClassVar[str] = "dpme"
     handles_persons: ClassVar[bool] = True
+    counts_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
     expected_failures: ClassVar[Mapping[str, str]] = {

@@ -60,6 +60,7 @@ class FilterPriority(Mechanism):
 
     name: ClassVar[str] = "fp"
     handles_persons: ClassVar[bool] = True
+    counts_alone: ClassVar[bool] = True
     guarantee: ClassVar[str] = "ε-DP"
     needs: ClassVar[frozenset[Capability]] = frozenset({"weighted"})
     expected_failures: ClassVar[Mapping[str, str]] = {

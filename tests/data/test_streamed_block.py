@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.data import streamed_counts
+from dpbench.data.bins import Binning
 from dpbench.data.blocks import Block
 from dpbench.data.scaling import Rows, scale
 from dpbench.data.splits import BLOCK_ROWS, Splits
@@ -24,10 +26,10 @@ def both(request: pytest.FixtureRequest, table: Callable[..., Table]) -> tuple[B
     generator = np.random.default_rng(1)
     rows = scale(table(generator.uniform(-1, 1, (ROWS, 3)), generator.uniform(-1, 1, ROWS)), "box", request.param, "real")
 
-    def blocks_of(repeat: int, wanted: Callable[[int], bool]) -> Iterator[Rows]:
+    def blocks_of(repeat: int, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Rows]]:
         for block, part in enumerate(SPLITS.block_parts(7, 0, "t", repeat)):
             if wanted(part):
-                yield rows.take(slice(block * BLOCK_ROWS, (block + 1) * BLOCK_ROWS))
+                yield part, rows.take(slice(block * BLOCK_ROWS, (block + 1) * BLOCK_ROWS))
 
     loaded = Block(lambda r: rows, lambda r: SPLITS.assign(ROWS, ROWS, 0, "t", r), range(2), 2, 2, by_blocks=True)
     return loaded, StreamedBlock(rows.geometry, np.array(loaded.grams), np.array(loaded.counts), range(2), 2, blocks_of)
@@ -46,6 +48,28 @@ def test_sums_counts_and_scores_are_those_of_the_block_in_memory(both: tuple[Blo
             np.testing.assert_array_equal(y, other_y)
             np.testing.assert_array_equal(scores, other_scores)
             np.testing.assert_array_equal(np.concatenate([rows.z for rows in one.chunks(run)]), other.rows(run).z)
+
+
+@pytest.mark.parametrize("bins", [2, 30, 200_000])
+def test_bins_are_counted_as_in_memory_however_many_rows_are_merged_at_a_time(
+    both: tuple[Block, StreamedBlock], bins: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, streamed = both
+    monkeypatch.setattr(streamed_counts, "MERGED_ROWS", 2 * BLOCK_ROWS)
+    binning = Binning(loaded.geometry, bins)
+    assert (len(binning.index_axes) > 1) == (bins == 200_000)
+    for one, other in ((streamed.train, loaded.train), (streamed.test, loaded.test)):
+        for run in range(one.runs):
+            ours, expected = one.bin_counts(binning, run), other.bin_counts(binning, run)
+            np.testing.assert_array_equal(ours.index, expected.index)
+            np.testing.assert_array_equal(ours.counts, expected.counts)
+
+
+def test_bins_that_would_fill_the_memory_are_refused(both: tuple[Block, StreamedBlock], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, streamed = both
+    monkeypatch.setattr(streamed_counts, "MAX_BYTES", 1_000)
+    with pytest.raises(Refused, match=r"fill more than .* bins, whose counts do not fit into memory\. Take fewer bins, or"):
+        streamed.train.bin_counts(Binning(streamed.geometry, 10), 0)
 
 
 def test_rows_at_random_places_are_refused(both: tuple[Block, StreamedBlock]) -> None:

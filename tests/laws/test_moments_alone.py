@@ -1,4 +1,4 @@
-"""A mechanism or model that says that sums of products are enough never asks for rows, and any other one does."""
+"""A mechanism or model that says that sums of products, or counts, are enough never asks for rows, and any other one does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpbench.contracts.mechanism import fit_closed
+from dpbench.data.bins import BinCounts, Binning
 from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
@@ -21,7 +22,14 @@ OUTSIDE = ("diffprivlib", "opendp_theil_sen")
 """They hand rows to programs that may not be installed."""
 
 
-def asks(mechanism: Any, model: Any, table: Any) -> bool | None:
+class SumsAndCounts(SumsOnly):
+    """A sample that gives counts of bins as well, and no rows."""
+
+    def bin_counts(self, binning: Binning, run: int) -> BinCounts:
+        return binning.count(binning.locate(self._tables[self._table_of_run[run]]))
+
+
+def asks(mechanism: Any, model: Any, table: Any, sample: type[SumsOnly] = SumsOnly) -> bool | None:
     """Say whether preparing the model or fitting the mechanism asks for rows; None if they do not fit together."""
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, (400, 3))
@@ -32,7 +40,7 @@ def asks(mechanism: Any, model: Any, table: Any) -> bool | None:
     if mechanism.unsupported(model, rows.geometry):
         return None
     budget = Budget(1.0, 1e-6, mechanism.counted())
-    curator = Curator(SumsOnly(*[rows] * RUNS), Draws(0, "t", [(run, 0) for run in range(RUNS)]), budget)
+    curator = Curator(sample(*[rows] * RUNS), Draws(0, "t", [(run, 0) for run in range(RUNS)]), budget)
     try:
         fit_closed(mechanism, model.prepare(curator), curator, budget)
     except Failure:
@@ -48,6 +56,9 @@ def test_a_mechanism_says_whether_it_needs_rows(name: str, make: Any, table: Any
     if not answers:
         pytest.skip(f"{name} fits no model whose own fit needs sums alone")
     assert answers == {not mechanism.uses_moments_alone()}
+    if mechanism.counts_alone or True in answers:
+        counted = {asks(mechanism, model, table, SumsAndCounts) for model in models} - {None}
+        assert counted == {not mechanism.counts_alone}
 
 
 def test_the_answer_of_a_mechanism_around_another_one_is_that_one_s(make: Any, table: Any) -> None:

@@ -84,6 +84,13 @@ def test_a_streamed_table_gives_the_numbers_of_the_loaded_one(kind: str, splits:
     assert "utility/rmse_clipped_median" in loaded[0][1]
 
 
+def test_so_do_histograms_whose_bins_are_counted_in_one_pass_for_each_repeat(paths: dict[str, Path]) -> None:
+    histograms = ("mechanism=dpme,fp", "epsilon=0.5,5")
+    loaded = records(planned(paths["parquet"], *histograms, streamed=False))
+    assert [record.state for record in loaded] == ["run"] * 4
+    assert numbers(records(planned(paths["parquet"], *histograms))) == numbers(loaded)
+
+
 @pytest.mark.parametrize("model", ["ridge", "lasso"])
 def test_so_do_other_models_scalings_and_matched_budgets(model: str, paths: dict[str, Path]) -> None:
     grid = (f"model={model}", "dataset.scaling=ball", "mechanism=adassp,dpba,cdp_irls", "budget=matched", "epsilon=2")
