@@ -31,7 +31,7 @@ STOPPING = RandomStopping()
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FitCandidate:
     """A fit that may be chosen, with what it may spend and what its answers cost."""
 
     request: FitRequest
@@ -98,7 +98,7 @@ def _tables(requests: Sequence[FitRequest]) -> list[ReleaseData]:
     return [tables[request.model.intercept] for request in requests]
 
 
-def _planned(requests: Sequence[FitRequest], tables: Sequence[ReleaseData]) -> tuple[SelectionPlan, list[Candidate]]:
+def _planned(requests: Sequence[FitRequest], tables: Sequence[ReleaseData]) -> tuple[SelectionPlan, list[FitCandidate]]:
     """Return the plan that leaves the fits most among those that pay for their answers, and the candidates under it."""
     epsilon, delta = requests[0].settings.epsilon, requests[0].settings.delta
     possible = plans(epsilon, delta, [request.mechanism.counted() == "pure" for request in requests], STOPPING.mean)
@@ -109,13 +109,13 @@ def _planned(requests: Sequence[FitRequest], tables: Sequence[ReleaseData]) -> t
     return plan, candidates
 
 
-def _candidate(request: FitRequest, data: ReleaseData, share: CandidateShare) -> Candidate:
+def _candidate(request: FitRequest, data: ReleaseData, share: CandidateShare) -> FitCandidate:
     delta = share.fit.delta or request.settings.delta
     narrower = replace(request, settings=replace(request.settings, epsilon=share.fit.epsilon, delta=delta))
-    return Candidate(narrower, data, share, (*narrower.costs(data), Pure(share.score)))
+    return FitCandidate(narrower, data, share, (*narrower.costs(data), Pure(share.score)))
 
 
-def _attempts(plan: SelectionPlan, candidates: Sequence[Candidate], order: Iterable[int]) -> Iterator[Attempt]:
+def _attempts(plan: SelectionPlan, candidates: Sequence[FitCandidate], order: Iterable[int]) -> Iterator[Attempt]:
     """Fit and score candidates in this order."""
     for number in order:
         candidate = candidates[number]
@@ -131,7 +131,7 @@ def _attempts(plan: SelectionPlan, candidates: Sequence[Candidate], order: Itera
             yield Attempt(number, fit, entries, score)
 
 
-def _scored(candidate: Candidate, fit: Fit) -> tuple[float, list[LedgerEntry]]:
+def _scored(candidate: FitCandidate, fit: Fit) -> tuple[float, list[LedgerEntry]]:
     """Return the noisy score of a fit, and what it cost."""
     request, sample = candidate.request, candidate.data.sample
     curator = SecureCurator(sample, Budget(candidate.share.score, currency="pure"), candidate.data.table.leaks)

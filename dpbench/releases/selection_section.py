@@ -18,7 +18,7 @@ def selection_section(
     answers: Sequence[LedgerEntry],
     score: float,
 ) -> dict[str, Any]:
-    """Return the section. Nothing in it depends on a candidate that lost, but for what is public of it."""
+    """Return the section. Of a candidate that lost, it has only what is public."""
     law = {"odds": stopping.odds} if plan.way == "random stopping" else {}
     parts = [
         {

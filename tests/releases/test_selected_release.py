@@ -32,7 +32,7 @@ from dpbench.releases.fit_release import FitRequest
 from dpbench.releases.model_card import model_card
 from dpbench.releases.release_data import ReleaseData
 from dpbench.releases.release_file import Release
-from dpbench.releases.selected_release import Attempt, Candidate, selected_release
+from dpbench.releases.selected_release import Attempt, FitCandidate, selected_release
 from dpbench.releases.verification import verify
 from dpbench.sweeps.hydra.composition import grid_points
 
@@ -246,7 +246,7 @@ def best_scores(monkeypatch: pytest.MonkeyPatch, errors: np.ndarray, runs: int, 
     monkeypatch.setattr(module, "fitted", lambda *_: (Fit.good(np.zeros((1, 1))), Ledger(Budget())))
     (config,) = configs("mechanism=fm", "model.intercept=false", "epsilon=1")
     share = CandidateShare(Guarantee(EACH, 0.0), EACH)
-    candidate = Candidate(FitRequest.of(config), data, share, ())
+    candidate = FitCandidate(FitRequest.of(config), data, share, ())
     plan = SelectionPlan("random stopping", Pure(2 * EACH), 0.0, Pure(EACH), (share, share))
     return np.array([module._best(module._attempts(plan, [candidate] * 2, order())).score for _ in range(runs)])
 
