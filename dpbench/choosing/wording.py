@@ -7,6 +7,7 @@ from typing import Any
 
 from dpbench.choosing.choice import LARGEST_EPSILON, Choice, Estimate, Rating
 from dpbench.choosing.question import DEFAULT_DELTA, risk_of_epsilon
+from dpbench.report.formatting import quantity
 
 WEAK_EPSILON = 10.0
 """An ε above this promises little, and the answer says so."""
@@ -105,7 +106,7 @@ def grounds(choice: Choice) -> Iterator[str]:
         yield "What is not known is drawn anew for each table: `typical:`, `spread:` and `shares:` in the bounds file say more."
     if choice.error_without_privacy is not None:
         errors = choice.error_without_privacy
-        exact, mean = _digits(errors.typical), _digits(errors.safe)
+        exact, mean = quantity(errors.typical), quantity(errors.safe)
         unit = f" {facts.target.unit}" if facts.target.unit else ""
         yield f"On these tables a prediction errs by {exact}{unit} without privacy, by {mean}{unit} if it is the mean."
     if question.allowed_epsilon is not None:
@@ -175,11 +176,6 @@ def _rows(number: float) -> str:
 
 def _share(number: float) -> str:
     return "more than all" if number > 1 else f"{100 * number:.2g} %"
-
-
-def _digits(number: float) -> str:
-    """Return a number with three digits, and never with an exponent for thousands."""
-    return f"{float(f'{number:.3g}'):,.0f}" if 1000 <= number < 1e15 else f"{number:.3g}"
 
 
 def _number(number: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dpbench.data.table import Column
 from dpbench.privacy.random_stopping import RandomStopping
+from dpbench.report.formatting import plural, quantity
 
 NOISE_REACH = 3.0
 """Laplace noise stays within this many scales with probability 0.95."""
@@ -13,8 +14,7 @@ NOISE_REACH = 3.0
 
 def candidates_text(section: Mapping[str, Any]) -> str:
     """Return how many candidates there were."""
-    number = len(section["candidates"])
-    return f"{number} candidate{'' if number == 1 else 's'}"
+    return plural(len(section["candidates"]), "candidate")
 
 
 def cost_sentence(section: Mapping[str, Any], epsilon: float) -> str:
@@ -47,7 +47,8 @@ def score_sentence(section: Mapping[str, Any], facts: Mapping[str, Any], target:
     limits = "It is the best of several noisy scores, on the rows that were fitted, so it flatters the model."
     scale = section["answers"][-1]["scale"]
     if "rows" not in facts:
-        return f"The score of this model, a sum over the rows that count, is {section['score']:.6g} with noise. {limits}"
+        sizes = f"{quantity(section['score'])} with noise (of up to {quantity(NOISE_REACH * scale)})"
+        return f"The score of this model, the sum of its errors over the rows that count, is {sizes}. {limits}"
     middle, low, high = (
         min(max((section["score"] + step * scale) / facts["rows"], 0.0), 1.0) for step in (0, -NOISE_REACH, NOISE_REACH)
     )
@@ -58,7 +59,7 @@ def score_sentence(section: Mapping[str, Any], facts: Mapping[str, Any], target:
     unit = f" {target.unit}" if target.unit else ""
     half = 1.0 if target.transform is not None else (target.high - target.low) / 2
     what = " on the scaled, transformed target" if target.transform is not None else unit
-    rmse, least, most = (f"{half * math.sqrt(square):.3g}" for square in (middle, low, high))
+    rmse, least, most = (quantity(half * math.sqrt(square)) for square in (middle, low, high))
     return (
         f"By its score, the root mean squared error of its predictions is about {rmse}{what} (noise alone: {least} to {most}), "
         f"where no error counts more than half of the target's range. {limits}"

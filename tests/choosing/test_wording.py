@@ -7,7 +7,7 @@ import pytest
 from dpbench.choosing.choice import choose_from
 from dpbench.choosing.error_curves import Simulation, candidates
 from dpbench.choosing.question import Question
-from dpbench.choosing.wording import NO_ROW, _digits, release_command, sentences
+from dpbench.choosing.wording import NO_ROW, release_command, sentences
 
 FILES = {"path": "my people.csv", "bounds": "people.yaml"}
 
@@ -43,11 +43,6 @@ def test_where_no_number_of_rows_is_enough_nothing_is_released(simulation: Simul
     text = lines(simulation, Question(epsilon=1, rmse=0.01))
     assert "No number of rows is enough" in text
     assert text.endswith("Nothing is worth releasing.")
-
-
-@pytest.mark.parametrize(("number", "spelled"), [(1_000, "1,000"), (12_345.6, "12,300"), (675.4, "675"), (0.001234, "0.00123")])
-def test_errors_have_three_digits_and_no_exponent_for_thousands(number: float, spelled: str) -> None:
-    assert _digits(number) == spelled
 
 
 def test_the_command_releases_what_was_chosen(simulation: Simulation) -> None:

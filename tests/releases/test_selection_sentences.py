@@ -48,7 +48,7 @@ def test_only_a_random_number_of_tries_must_stay_secret() -> None:
 def test_a_score_is_an_error_in_the_unit_of_the_target_with_the_reach_of_its_noise() -> None:
     """90 of 1,000 rows' squared errors, on a target of which 1 is 1,500 €; the noise reaches 3 scales of 20."""
     text = score_sentence(section(), {"rows": 1000}, WAGE, "real")
-    reach = [f"{1500 * math.sqrt(square):.3g}" for square in (0.09, 0.03, 0.15)]
+    reach = [f"{1500 * math.sqrt(square):.1f}" for square in (0.09, 0.03, 0.15)]
     assert f"is about {reach[0]} € (noise alone: {reach[1]} to {reach[2]})" in text
     assert "flatters the model" in text
 
@@ -60,9 +60,9 @@ def test_a_score_of_classes_is_a_share_of_rows_between_none_and_all() -> None:
 
 def test_a_transformed_target_is_scored_where_it_was_fitted() -> None:
     target = Column("wage", 0, 3000, "€", transform=Transform("log1p"))
-    assert "0.3 on the scaled, transformed target" in score_sentence(section(), {"rows": 1000}, target, "real")
+    assert "0.3000 on the scaled, transformed target" in score_sentence(section(), {"rows": 1000}, target, "real")
 
 
 @pytest.mark.parametrize("kind", ["real", "binary"])
 def test_where_persons_have_several_rows_the_score_stays_a_sum(kind: str) -> None:
-    assert "is 90 with noise" in score_sentence(section(), {"persons": 1000}, WAGE, kind)
+    assert "is 90.00 with noise (of up to 60.00)" in score_sentence(section(), {"persons": 1000}, WAGE, kind)
