@@ -15,7 +15,9 @@ from dpbench.accounting.costs import Approx, Cost, Gdp, LedgerEntry, Pure
 from dpbench.accounting.selection_plan import CandidateShare, SelectionPlan, plans
 from dpbench.audit.fit_check import check_answers, runs_plugin
 from dpbench.base.errors import Refused, Unfinished
+from dpbench.cells.budgets import made_up
 from dpbench.contracts.fit import Fit
+from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.random_stopping import RandomStopping
@@ -28,6 +30,8 @@ from dpbench.releases.release_file import Release
 from dpbench.releases.selection_section import proof_of, selection_section
 
 STOPPING = RandomStopping()
+REHEARSED_ROWS = 1_000
+"""Made-up rows on which candidates are tried with secure noise."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ def selected_release(configs: Sequence[Mapping[str, Any]], reserve: Reserve = la
             f"A choice by the data cannot pay for {names} at ε = {asked.epsilon:g}: its cost is above its share, or cannot be "
             f"counted at δ = {asked.delta:g}."
         )
+    for candidate in candidates:
+        _rehearse(candidate)
     budget, neighbours = _budget(plan), candidates[0].data.sample.geometry.neighbours
     reserve(requests[0].dataset, budget, neighbours)
     with _spent(plan):
@@ -113,6 +119,18 @@ def _candidate(request: FitRequest, data: ReleaseData, share: CandidateShare) ->
     delta = share.fit.delta or request.settings.delta
     narrower = replace(request, settings=replace(request.settings, epsilon=share.fit.epsilon, delta=delta))
     return FitCandidate(narrower, data, share, (*narrower.costs(data), Pure(share.score)))
+
+
+def _rehearse(candidate: FitCandidate) -> None:
+    """Fit and score made-up rows, so that a candidate without secure noise is refused before anything is charged."""
+    geometry, data = candidate.data.sample.geometry, candidate.data
+    rows = made_up(geometry, min(data.n, REHEARSED_ROWS))
+    rehearsed = replace(candidate, data=replace(data, sample=WholeSample(rows)))
+    try:
+        fit, _ = fitted(rehearsed.request, rehearsed.data)
+    except Unfinished:  # so few rows may fail a private test
+        return
+    _scored(rehearsed, fit)
 
 
 def _attempts(plan: SelectionPlan, candidates: Sequence[FitCandidate], order: Iterable[int]) -> Iterator[Attempt]:

@@ -105,7 +105,8 @@ def test_everything_is_replayed_and_the_book_is_charged_before_the_first_answer(
     monkeypatch.setattr(module, "fitted", lambda *arguments: log("fit", fit(*arguments)))
     monkeypatch.setattr(module, "_scored", lambda *arguments: log("score", score(*arguments)))
     selected_release(configs("mechanism=fm", "mechanism.ridge=2,4", "epsilon=1"), lambda *_: log("charge", pytest.fail))
-    assert events == ["replay 2.0", "replay 4.0", "charge", "fit", "score", "fit", "score"]
+    rehearsal = ["fit", "score"] * 2  # of made-up rows
+    assert events == ["replay 2.0", "replay 4.0", *rehearsal, "charge", "fit", "score", "fit", "score"]
 
 
 def test_only_the_chosen_model_and_its_score_leave(choose: Choose, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +174,7 @@ def test_an_interrupted_choice_stays_charged(choose: Choose, monkeypatch: pytest
     fit, number = module.fitted, count()
 
     def fitted(*arguments: Any) -> Any:
-        if next(number) == 1:
+        if next(number) == 3:  # two are rehearsals
             raise error
         return fit(*arguments)
 
@@ -219,6 +220,17 @@ def test_answers_whose_cost_cannot_be_added_up_are_refused_before_anything_is_ch
     monkeypatch.setattr(FitRequest, "costs", lambda *_: [Zcdp(10.0)])
     with pytest.raises(Refused, match=r"cannot pay for fm and ssp at ε = 1: its cost"):
         choose("mechanism=fm,ssp", "epsilon=1", reserve=lambda *_: pytest.fail("charged"))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [(("mechanism=fm,fp",), "a sparse histogram"), (("mechanism=fm", "dataset.bounds=data"), "leaks bounds")],
+)
+def test_what_has_no_secure_noise_is_refused_before_anything_is_charged(
+    choose: Choose, overrides: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(Refused, match=words):
+        choose(*overrides, "epsilon=1", reserve=lambda *_: pytest.fail("charged"))
 
 
 def test_a_choice_needs_a_matched_budget(choose: Choose) -> None:
