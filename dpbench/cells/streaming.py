@@ -9,6 +9,7 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.base.one_thread import one_thread
+from dpbench.base.phases import phase
 from dpbench.cells.cell import Cell
 from dpbench.cells.failures import CAUGHT, explained
 from dpbench.cells.loading import DatasetRows, TableSummary, rows_of
@@ -65,6 +66,7 @@ class StreamedRows(DatasetRows):
         repeats = range(self.splits.repeats)
         return np.stack([self.splits.block_parts(self.blocks, self.seed, self.identity, repeat) for repeat in repeats])
 
+    @phase("statistics")
     def sums_of(self, first: int, last: int) -> StreamedSums:
         """Return the sums of some blocks, in one pass over their rows."""
         return sum_blocks(self.stream, self.scaler, self.parts_of_blocks, self.splits.parts, first, last)

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from dpbench.base.phases import PhaseSeconds, clock
 from dpbench.cells.cell import Cell
-from dpbench.cells.streaming import ranges_of, sum_range
+from dpbench.cells.streaming import BlockRange, ranges_of, sum_range
 from dpbench.cells.work_unit import BlockResult, Unit
 from dpbench.data.streamed_sums import StreamedSums
 from dpbench.sweeps.engines.loop import Engine, WorkerDied, run
@@ -38,12 +39,19 @@ def _sum_table(engine: Engine, cell: Cell) -> StreamedSums | str:
     """Return the sums of a cell's table, or why there are none: what failed first in the table's order."""
     total: StreamedSums | None = None
     problems: list[tuple[int, str]] = []
-    for part, result in run(engine, sum_range, ranges_of(cell, engine.workers or UNKNOWN_WORKERS)):
+    for part, outcome in run(engine, _sum_apart, ranges_of(cell, engine.workers or UNKNOWN_WORKERS)):
+        result, seconds = (outcome.reason, ()) if isinstance(outcome, WorkerDied) else outcome
+        clock.add(seconds)
         if isinstance(result, StreamedSums):
             total = result if total is None else total + result
         else:
-            problems.append((part.first, result.reason if isinstance(result, WorkerDied) else result))
+            problems.append((part.first, result))
     if problems:
         return min(problems)[1]
     assert total is not None
     return total
+
+
+def _sum_apart(part: BlockRange) -> tuple[StreamedSums | str, PhaseSeconds]:
+    """Return the sums of a range, or why there are none, and the seconds that they took, on a worker."""
+    return clock.apart(lambda: sum_range(part))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.base.phases import clock
 from dpbench.cells import loading, unit_runner
 from dpbench.cells.streaming import StreamedRows, ranges_of
 from dpbench.records.cell_record import CellRecord
@@ -91,6 +93,13 @@ def test_so_do_histograms_whose_bins_are_counted_in_one_pass_for_each_repeat(pat
     assert numbers(records(planned(paths["parquet"], *histograms))) == numbers(loaded)
 
 
+def test_the_seconds_of_the_pass_are_seconds_of_statistics(paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "_seconds", {})
+    before = time.process_time()
+    records(planned(paths["many"], "mechanism=fm"))
+    assert 0.01 < clock.seconds["statistics"] < time.process_time() - before
+
+
 @pytest.mark.parametrize("model", ["ridge", "lasso"])
 def test_so_do_other_models_scalings_and_matched_budgets(model: str, paths: dict[str, Path]) -> None:
     grid = (f"model={model}", "dataset.scaling=ball", "mechanism=adassp,dpba,cdp_irls", "budget=matched", "epsilon=2")
@@ -109,14 +118,18 @@ def test_so_does_a_transformed_target_whose_errors_need_another_pass(paths: dict
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["local", "dask"])
-def test_any_number_of_workers_adds_up_to_the_same_bits(engine: str, paths: dict[str, Path]) -> None:
+def test_any_number_of_workers_adds_up_to_the_same_bits(
+    engine: str, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     if engine == "dask" and importlib.util.find_spec("distributed") is None:
         pytest.skip("Dask is not installed: pip install -e '.[dask]'")
     plan = planned(paths["many"], "mechanism=fm,no_privacy", "epsilon=1")
     assert [len(ranges_of(plan.cells[0].cell, workers)) for workers in (1, 2, 3)] == [1, 2, 2]
     expected = numbers(records(plan))
     for workers in (1, 2, 3):
+        monkeypatch.setattr(clock, "_seconds", {})
         assert numbers(records(plan, engine, workers)) == expected
+        assert clock.seconds["statistics"] > 0.01, "the workers' seconds are counted, too"
 
 
 def test_a_value_that_is_no_number_fails_the_cells_of_its_table_alone(paths: dict[str, Path], tmp_path: Path) -> None:
