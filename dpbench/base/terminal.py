@@ -59,13 +59,15 @@ def say(text: str = "", *, error: bool = False, end: str = "\n") -> None:
     print(shown(text, stream.encoding), file=stream, end=end)
 
 
-def say_prose(text: str, *, error: bool = False) -> None:
-    """Print sentences: a terminal breaks their lines between words; elsewhere a paragraph stays one line."""
+def say_prose(text: str, *, error: bool = False, indent: int = 0) -> None:
+    """Print sentences: on a terminal lines break between words, and later lines are indented; elsewhere it stays one line."""
+    import textwrap
+
     stream = sys.stderr if error else sys.stdout
-    if not stream.isatty():
-        say(text, error=error)
-        return
-    console(stream).print(text)
+    if stream.isatty():
+        width, hanging = console(stream).width, " " * indent
+        text = textwrap.fill(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
+    say(text, error=error)
 
 
 def console(stream: TextIO | None = None, piped_width: int = PIPED_WIDTH) -> Console:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpbench.base.errors import Refused
-from dpbench.base.terminal import console, print_grid, say
+from dpbench.base.terminal import console, print_grid, say, say_prose
 from dpbench.cli._store_keys import open_recorded, split_arguments
 from dpbench.report.formatting import plural
 
@@ -91,3 +91,5 @@ def _print(all_changes: "list[Change]") -> None:
     few = [change.comparison for change in all_changes if change.verdict == "undecided" and change.comparison]
     if few and max(comparison.repeats for comparison in few) < few[0].min_repeats:
         say(f"No test separates cells with fewer than {few[0].min_repeats} repeats.")
+    elif few:
+        say_prose("Undecided: the difference may be chance, given how many cells are compared. More repeats would tell.")

@@ -2,7 +2,7 @@
 
 import click
 
-from dpbench.base.terminal import say
+from dpbench.base.terminal import say_prose
 
 
 @click.command(name="verify")
@@ -20,5 +20,6 @@ def command(model: str) -> int:
 
     require("python -m dpbench verify")
     checks = verify(load_release(model))
-    say("\n".join(check.line() for check in checks))
+    for check in checks:
+        say_prose(check.line(), indent=8)
     return 0 if all(check.holds for check in checks) else 1

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 from rich.table import Table
 
-from dpbench.base.terminal import console, fits, print_grid, say, shown
+from dpbench.base.terminal import console, fits, print_grid, say, say_prose, shown
 
 ESCAPES = "\x1b[31mred\x1b[0m\x07\x9b5m\u202eback\r"
 SPELLED = r"\u001b[31mred\u001b[0m\u0007\u009b5m\u202eback\u000d"
@@ -129,6 +129,21 @@ def test_a_pipe_gets_one_line_for_each_row() -> None:
     out = io.StringIO()
     print_grid(console(out), table(["a", "b"], ["x" * 100, "y" * 100]))
     assert f"{'x' * 100} │ {'y' * 100}" in out.getvalue()
+
+
+def test_prose_breaks_between_words_on_a_terminal_and_nowhere_else(narrow: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "ok      versions: " + "made-by-somebody else " * 8
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    say_prose(text.strip(), indent=8)
+    first, *others = terminal.text.splitlines()
+    assert max(map(len, [first, *others])) <= 60
+    assert all(line.startswith(" " * 8) for line in others)
+    assert " ".join(terminal.text.split()) == " ".join(text.split())
+    file = io.StringIO()
+    monkeypatch.setattr("sys.stdout", file)
+    say_prose(text.strip(), indent=8)
+    assert file.getvalue() == text.strip() + "\n"
 
 
 @pytest.mark.parametrize("width", range(58, 90))
