@@ -65,13 +65,6 @@ def test_bins_are_counted_as_in_memory_however_many_rows_are_merged_at_a_time(
             np.testing.assert_array_equal(ours.counts, expected.counts)
 
 
-def test_bins_that_would_fill_the_memory_are_refused(both: tuple[Block, StreamedBlock], monkeypatch: pytest.MonkeyPatch) -> None:
-    _, streamed = both
-    monkeypatch.setattr(streamed_counts, "MAX_BYTES", 1_000)
-    with pytest.raises(Refused, match=r"fill more than .* bins, whose counts do not fit into memory\. Take fewer bins, or"):
-        streamed.train.bin_counts(Binning(streamed.geometry, 10), 0)
-
-
 def test_rows_at_random_places_are_refused(both: tuple[Block, StreamedBlock]) -> None:
     _, streamed = both
     with pytest.raises(Refused, match="The table is streamed"):
