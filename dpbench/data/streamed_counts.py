@@ -40,7 +40,7 @@ def _merged(
     size = len(counts) * len(merged)
     if merged.nbytes + 8 * size > MAX_BYTES:
         raise Refused(
-            f"The rows of the streamed table fill more than {len(merged):,} bins, whose counts do not fit into memory. "
+            f"The rows of the streamed table fill at least {len(merged):,} bins, whose counts do not fit into memory. "
             "Take fewer bins, or load the rows with dataset.stream=false, if they fit."
         )
     added = np.bincount(np.concatenate(labels) * len(merged) + places[len(bins) :], minlength=size).reshape(len(counts), -1)

@@ -43,5 +43,5 @@ def test_no_rows_fill_no_bins(rows: Rows) -> None:
 
 def test_bins_that_would_fill_the_memory_are_refused(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed_counts, "MAX_BYTES", 1_000)
-    with pytest.raises(Refused, match=r"fill more than .* bins, whose counts do not fit into memory\. Take fewer bins, or"):
+    with pytest.raises(Refused, match=r"fill at least .* bins, whose counts do not fit into memory\. Take fewer bins, or"):
         count_parts(Binning(rows.geometry, 10), [(0, rows)], 1)
