@@ -233,8 +233,8 @@ communities need much less than the answer.
 The miss is no accident of the draw: five times as many plausible tables (twice as many for communities) give the same counts at
 10 %, and 15, 17 and 9 at 5 %, 12, 17 and 7 at 20 %. Four other draws of 36 tables give 7, 7, 8 and 3 cheap ones at 10 %. Nor is
 it an accident of the measured curves: three more seeds put what california_housing needs between 0.09 and 0.1, and what diamonds
-needs between 0.05 and 0.07. Nor is it one of how choose computes: with strengths four times as dense and three times as many fits,
-the safe ε of the six tables that are closest to the limit moves by at most a fifth.
+needs between 0.05 and 0.07. Nor is it one of how choose computes: with strengths four times as dense and three times as many
+fits, the safe ε of the six tables that are closest to the limit moves by at most a fifth.
 
 Column knowledge did not help on these tables: bounds alone gave about the same counts. Most of these bounds are the range of the
 table itself, rounded outwards, so that they say what a spread would. Bounds that were chosen wider than the rows say less.
