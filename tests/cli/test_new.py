@@ -28,7 +28,7 @@ def test_a_single_file_is_healthy_and_the_sweep_it_prints_can_be_planned(kind: s
     registry.cache_clear()
     register.cache_clear()
     assert main(["--plugins-dir", ".", "plugins"]) == 0
-    assert re.search(rf"{kind} +my_own .*\bok\b", capsys.readouterr().out)
+    assert re.search(rf"^{kind} .*\n+my_own .*\bok\b", capsys.readouterr().out, re.MULTILINE)
     assert main([*words[3:5], "plan", *words[5:]]) == 0
     assert ", 0 pruned" in capsys.readouterr().out
 

@@ -130,3 +130,15 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
     assert main(["report"]) == 130
     assert "Interrupted" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_page_is_opened_where_there_is_a_browser(
+    home: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses: list[str] = []
+    for there_is_one in (True, False):
+        monkeypatch.setattr("webbrowser.open", lambda address, found=there_is_one: addresses.append(address) or found)
+        assert main(["report", "--browser"]) == 0
+        assert ("There is no browser here" in capsys.readouterr().out) != there_is_one
+    assert addresses == [(tmp_path / "report" / "report.html").as_uri()] * 2
