@@ -34,6 +34,8 @@ LINE_HEIGHT = 0.085
 """Inches from one interval to the next below it."""
 MAX_COLUMN_HEIGHT = 6.0
 """Inches of all panels in a column of a paper, if there are several."""
+MIN_LINES = 8
+"""A panel is at least as high as this many lines need."""
 MAX_NAME_LENGTH = {"": 28, "_column": 16}
 """Characters of a coefficient's name, by the format of the page."""
 MAX_WIDTHS = 5
@@ -125,14 +127,16 @@ def draw_forest(forest: Forest) -> Figure:
     data, limit = forest.data, MAX_NAME_LENGTH[forest.data.page.suffix]
     names = [slopes(cells)[: forest.coefficients] for cells in forest.panels]
     lines = [len(cells) + 2 for cells in forest.panels]
-    height = LINE_HEIGHT * max(max(count * len(group) for count, group in zip(lines, names, strict=True)), 8)
+    heights = [LINE_HEIGHT * max(count * len(group), MIN_LINES) for count, group in zip(lines, names, strict=True)]
+    height = max(heights)
     fit = max(1, int(MAX_COLUMN_HEIGHT / height)) if data.page.width else MAX_PANELS
     panels = forest.panels[:fit]
     longest = min(limit, max(len(name) for group in names for name in group))
     page = replace(data.page, left=longest * character_width() + 0.16, height=1.0)
     columns = 1 if page.width or len(names) == 1 else 2
     rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
-    sheet = Sheet.of(page, [len(row) for row in rows], alone=(4.6, height), among=(3.4, height))
+    of_rows = [max(heights[start : start + columns]) for start in range(0, len(panels), columns)]
+    sheet = Sheet.of(page, [len(row) for row in rows], alone=(4.6, height), among=(3.4, height), heights=of_rows)
     handles: dict[str, Artist] = {}
     drawings = list(zip(sheet.axes, panels, names, strict=False))
     cut = [_draw_panel(data, axes, cells, group, handles) for axes, cells, group in drawings]

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -81,8 +82,12 @@ class Sheet:
         among: tuple[float, float],
         *,
         square: bool = False,
+        heights: Sequence[float] = (),
     ) -> "Sheet":
-        """Return empty panels, given their number in each row; ``alone`` and ``among``: a panel's width and height."""
+        """Return empty panels, given their number in each row; ``alone`` and ``among``: a panel's width and height.
+
+        With ``heights``, each row has a height of its own instead.
+        """
         columns = max(rows)
         width, height = alone if columns == 1 else among
         if page.width:
@@ -90,8 +95,9 @@ class Sheet:
             if columns > 1:  # only the first panel of a row has a labelled axis
                 width = (page.width - page.left - columns * page.right) / columns
             height = width if square else height
+        height = fmean(heights) if heights else height
         figure = Figure()
-        grid = figure.subplots(len(rows), columns, squeeze=False)
+        grid = figure.subplots(len(rows), columns, squeeze=False, gridspec_kw={"height_ratios": list(heights) or None})
         total = page.width or columns * (page.left + width + page.right)
         figure.set_size_inches(total, len(rows) * (page.above + height + page.below))
         for axes_row, count in zip(grid, rows, strict=True):
@@ -102,7 +108,10 @@ class Sheet:
         return sheet
 
     def _place(self, height: float, above: float, below: float, head: float, tail: float) -> None:
-        """Give every panel its place, in inches: what it needs above and below, and what all panels need at the two ends."""
+        """Give every panel its place, in inches: what it needs above and below, and what all panels need at the two ends.
+
+        The height is the mean over the rows, which is what matplotlib measures the space between them by.
+        """
         page, (width, _) = self.page, self.figure.get_size_inches()
         rows, columns = self.axes[0].get_gridspec().get_geometry()  # type: ignore[union-attr]
         gap = page.right if page.width else page.left + page.right
@@ -137,7 +146,7 @@ class Sheet:
         """Add the title, the legend and the line of explanation: the figure grows by what they need, so nothing is covered."""
         figure, page, letter = self.figure, self.page, character_width()
         width = figure.get_size_inches()[0]
-        height = inches(self.axes[0])[1]
+        height = fmean(inches(row[0])[1] for row in self.rows)
         size = letter / 0.066  # against the font of the wide format
         above = page.above + 0.15 * size * max(axes.get_title().count("\n") for axes in figure.axes)
         under = page.below + 0.15 * size * max(axes.get_xlabel().count("\n") for axes in figure.axes)

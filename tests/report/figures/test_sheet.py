@@ -11,8 +11,9 @@ from report_helpers import EPSILONS, figure_cell, grid
 from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import style
+from dpbench.report.figures.axes import inches
 from dpbench.report.figures.catalog import figures_of
-from dpbench.report.figures.sheet import COLUMN, FORMATS, PageFormat
+from dpbench.report.figures.sheet import COLUMN, FORMATS, WIDE, PageFormat, Sheet
 
 
 @pytest.mark.parametrize("page", FORMATS, ids=["wide", "column"])
@@ -50,3 +51,9 @@ def test_in_a_column_figures_have_its_width_small_letters_and_no_title() -> None
             assert {text.get_fontsize() for text in texts if text.get_text()} <= {6.125, 7.0, 7.5}
             assert not any(picture.title in text.get_text() for text in texts)
             assert [bool(axes.get_ylabel()) for axes in figure.axes] == [True, False, True][: len(figure.axes)]
+
+
+def test_rows_may_have_heights_of_their_own_whatever_title_and_legend_take() -> None:
+    sheet = Sheet.of(WIDE, [2, 1], alone=(4.0, 9.0), among=(3.0, 9.0), heights=[4.0, 1.0])
+    sheet.finish([], "A title", "A foot")
+    assert [inches(row[0])[1] for row in sheet.rows] == pytest.approx([4.0, 1.0])
