@@ -193,8 +193,8 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         content["formats"] = {name: ColumnFormat(**_tuples(fields)) for name, fields in formats.items()}
         content["inference"] = read_section(content.get("inference"))
         return Release(**content)
-    except (KeyError, TypeError) as error:
-        raise Refused(f"The release {os.fspath(path)!r} is incomplete: {error}.") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Refused(f"The release {os.fspath(path)!r} is incomplete or was changed: {error}.") from None
 
 
 def _column(content: Mapping[str, Any]) -> Column:

@@ -45,8 +45,10 @@ def verify(released: Release) -> list[ReleaseCheck]:
         entries = [_entry(content) for content in privacy["ledger"]["entries"]]
         epsilon, delta = float(privacy["epsilon"]), float(privacy["delta"])
         return list(_checks(released, entries, epsilon, delta))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Refused(f"The privacy section of the release is incomplete: {type(error).__name__}: {error}.") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Refused(
+            f"The privacy section of the release is incomplete or was changed: {type(error).__name__}: {error}."
+        ) from None
 
 
 def _entry(content: Mapping[str, Any]) -> LedgerEntry:

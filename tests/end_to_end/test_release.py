@@ -411,6 +411,7 @@ def test_without_opendp_it_is_refused_with_the_line_to_install_it(home: Home, mo
         (lambda text: "[]", "must be 'dpbench release 1'"),
         (lambda text: text.replace("dpbench release 1", "dpbench release 9"), "Got 'dpbench release 9' instead"),
         (lambda text: text.replace('"weights"', '"heights"'), "is incomplete"),
+        (lambda text: text.replace('"target": {', '"target": "wage", "none": {', 1), "is incomplete or was changed"),
     ],
 )
 def test_another_file_is_not_taken_for_a_release(home: Home, change: Callable[[str], str], words: str) -> None:

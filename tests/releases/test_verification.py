@@ -104,6 +104,10 @@ def test_a_section_that_cannot_be_read_is_refused(with_costs: Make) -> None:
     del released.privacy["vouched_by"]["audit"]  # type: ignore[attr-defined]
     with pytest.raises(Refused, match="incomplete"):
         verify(released)
+    changed = with_costs(Gdp(0.2))
+    changed.privacy["delta"] = 5.0  # type: ignore[index]
+    with pytest.raises(Refused, match="was changed: ValueError"):
+        verify(changed)
     for content, words in (({"kind": "gold"}, "must be one of"), ({"kind": "pure", "epsilon": -1}, "not negative")):
         with pytest.raises(Refused, match=words):
             cost_of(content)
