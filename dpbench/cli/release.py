@@ -65,7 +65,7 @@ def command(overrides: tuple[str, ...]) -> None:
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
     configs = [point.config for point in grid_points([*kept, *matched])]
     label = ", ".join(dict.fromkeys(str(config["mechanism"]["name"]) for config in configs))
-    reservation = Reservation(BudgetBook(), f"one of {label}" if selects else label, str(path.absolute()))
+    reservation = Reservation(BudgetBook(), f"one of {label}" if len(configs) > 1 else label, str(path.absolute()))
     made = selected_release(configs, reservation) if selects else release(configs[0], reserve=reservation)
     made = replace(made, command=_public_command([*kept, *[f"{SELECT_KEY}={SELECT_VALUE}"] * selects], files, path))
     try:

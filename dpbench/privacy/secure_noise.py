@@ -53,6 +53,10 @@ MECHANISMS: dict[type[Law], str] = {Laplace: "make_laplace", Geometric: "make_la
 """OpenDP's constructor for each noise law."""
 
 
+class NoSecureNoise(Refused):
+    """A mechanism asks for what has no cryptographic sampler or no proof."""
+
+
 class SecureCurator(Curator):
     """A Curator that draws through OpenDP, and refuses everything that has no cryptographic sampler or no proof.
 
@@ -192,4 +196,4 @@ class _NoStreams(Draws):
 
 
 def _refuse(reason: str) -> NoReturn:
-    raise Refused(f"Not with secure noise: {reason}.")
+    raise NoSecureNoise(f"Not with secure noise: {reason}.")

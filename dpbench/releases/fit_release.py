@@ -29,7 +29,7 @@ from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import Violation
-from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.privacy.secure_noise import NoSecureNoise, SecureCurator
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import build, registry
 from dpbench.releases.interval_making import check_method, make_section
@@ -178,11 +178,12 @@ def fitted(
             check_fit(mechanism, model, curator, sample, fit, time.perf_counter() - start)
     except Violation as violation:
         raise Refused(f"{mechanism.name} cannot be released. {violation}") from None
+    except NoSecureNoise as refusal:
+        raise Refused(f"{mechanism.name} cannot be released. {refusal}{_spent(ledger)}") from None
     except (Refused, Unfinished):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  its text, or a traceback, could quote rows
-        spent = f" What it had released is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""
-        raise Unfinished(f"The fit of {mechanism.name} failed with {type(error).__name__}.{spent}") from None
+        raise Unfinished(f"The fit of {mechanism.name} failed with {type(error).__name__}.{_spent(ledger)}") from None
     finally:
         if not ledger.entries:  # each answer is entered before it is drawn, so nothing was
             take_back()
@@ -194,3 +195,8 @@ def fitted(
             f"{ledger.total.epsilon:.6g} is spent nevertheless: fitting again spends it again."
         )
     return fit, ledger
+
+
+def _spent(ledger: Ledger) -> str:
+    """Return what a fit had cost when it failed, as a sentence after another one."""
+    return f" What it had released is spent: ε = {ledger.total.epsilon:.6g}." if ledger.entries else ""

@@ -44,7 +44,8 @@ def secret_sentence(section: Mapping[str, Any]) -> str:
 
 def score_sentence(section: Mapping[str, Any], facts: Mapping[str, Any], target: Column, kind: str) -> str:
     """Return what the score says of the model's errors, and what limits it."""
-    limits = "It is the best of several noisy scores, on the rows that were fitted, so it flatters the model."
+    best = "the best of several noisy scores, on" if len(section["candidates"]) > 1 else "a noisy score on"
+    limits = f"It is {best} the rows that were fitted, so it flatters the model."
     scale = section["answers"][-1]["scale"]
     if "rows" not in facts:
         sizes = f"{quantity(section['score'])} with noise (of up to {quantity(NOISE_REACH * scale)})"
@@ -52,15 +53,18 @@ def score_sentence(section: Mapping[str, Any], facts: Mapping[str, Any], target:
     middle, low, high = (
         min(max((section["score"] + step * scale) / facts["rows"], 0.0), 1.0) for step in (0, -NOISE_REACH, NOISE_REACH)
     )
+    hidden = section["score"] <= 0  # the noise is larger than the errors, so a middle of 0 would say too much
     if kind == "binary":
-        return (
-            f"By its score, it predicts about {middle:.1%} of the rows wrongly (noise alone: {low:.1%} to {high:.1%}). {limits}"
-        )
+        value = f"at most about {high:.1%}" if hidden else f"about {middle:.1%}"
+        noise = "the noise hides how many" if hidden else f"noise alone: {low:.1%} to {high:.1%}"
+        return f"By its score, it predicts {value} of the rows wrongly ({noise}). {limits}"
     unit = f" {target.unit}" if target.unit else ""
     half = 1.0 if target.transform is not None else (target.high - target.low) / 2
     what = " on the scaled, transformed target" if target.transform is not None else unit
     rmse, least, most = (quantity(half * math.sqrt(square)) for square in (middle, low, high))
+    value = f"at most about {most}{what}" if hidden else f"about {rmse}{what}"
+    noise = "the noise hides how large" if hidden else f"noise alone: {least} to {most}"
     return (
-        f"By its score, the root mean squared error of its predictions is about {rmse}{what} (noise alone: {least} to {most}), "
+        f"By its score, the root mean squared error of its predictions is {value} ({noise}), "
         f"where no error counts more than half of the target's range. {limits}"
     )

@@ -96,6 +96,7 @@ def _warning(dataset: Dataset) -> list[str]:
 
 def _strength(epsilon: float, unit: str = "row") -> str:
     """Return what the factor e^ε means for a reader who does not know ε."""
+    epsilon = float(f"{epsilon:.6g}")  # as the statement shows it: a calibrated ε of 1 may differ in the last bits
     factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
     if epsilon <= 1:
         return f"The odds of any guess about a single {unit} change by a factor of at most {factor}."

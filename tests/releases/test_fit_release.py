@@ -37,6 +37,14 @@ def test_a_request_that_cannot_be_released_is_refused_before_the_fit(
         fit_release.release(point.config)
 
 
+def test_a_mechanism_without_secure_noise_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opendp")
+    monkeypatch.setattr(fit_release, "replayed", lambda *_: {})
+    (point,) = grid_points(["dataset=wine", "epsilon=1", "mechanism=adassp", "budget=matched"])
+    with pytest.raises(Refused, match=r"^adassp cannot be released\. Not with secure noise: [^.]*\.$"):
+        fit_release.release(point.config)
+
+
 @pytest.mark.parametrize(
     ("overrides", "rule"),
     [

@@ -53,6 +53,19 @@ def test_a_score_is_an_error_in_the_unit_of_the_target_with_the_reach_of_its_noi
     assert "flatters the model" in text
 
 
+def test_a_score_that_its_noise_hides_only_says_how_large_the_error_may_be() -> None:
+    """A noisy sum of -30 whose noise reaches 60 above: at most 30 of 40 rows' squared errors or wrong classes."""
+    text = score_sentence(section(score=-30.0), {"rows": 40}, Column("wage", 0, 6000, "€"), "real")
+    assert "is at most about 2,598 € (the noise hides how large)" in text
+    text = score_sentence(section(score=-30.0), {"rows": 40}, WAGE, "binary")
+    assert "predicts at most about 75.0% of the rows wrongly (the noise hides how many)" in text
+
+
+def test_the_score_of_a_single_candidate_is_not_the_best_of_several() -> None:
+    assert "the best of several noisy scores" in score_sentence(section(2), {"rows": 1000}, WAGE, "real")
+    assert "It is a noisy score on the rows" in score_sentence(section(1), {"rows": 1000}, WAGE, "real")
+
+
 def test_a_score_of_classes_is_a_share_of_rows_between_none_and_all() -> None:
     text = score_sentence(section(score=10.0), {"rows": 100}, WAGE, "binary")
     assert "about 10.0% of the rows wrongly (noise alone: 0.0% to 70.0%)" in text
