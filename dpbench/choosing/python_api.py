@@ -84,7 +84,10 @@ def choose(
     in place of ``rows``, the number of rows is taken and nothing else. docs/choose.md explains every key.
     """
     if bounds is None:
-        raise Refused("A choice needs the bounds of the columns: a bounds file, which `python -m dpbench data describe` drafts.")
+        raise Refused(
+            "A choice needs the bounds of the columns: dataset.bounds=FILE, a bounds file, which "
+            "`python -m dpbench data describe` drafts."
+        )
     is_file = isinstance(bounds, (str, os.PathLike))
     # what is wrong with the question is said before a file is opened
     question = Question(2 if data is not None else rows, epsilon, delta, target_error, target_rmse, target_interval, target_risk)

@@ -75,6 +75,6 @@ def risk_of_epsilon(epsilon: float, delta: float) -> float:
 
 
 def _check(key: str, value: float | None, low: float, high: float) -> None:
-    if value is not None and not low < value < high:
+    if value is not None and not (isinstance(value, (int, float)) and low < value < high):
         limits = f"above {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
         raise Refused(f"The key {key!r} must be a number {limits}. Got {value!r} instead.")

@@ -156,7 +156,9 @@ class Csv(File):
             raise Refused(f"{self.label} is empty.")
         others = [other for other in DELIMITERS if other != delimiter and other in header[0]]
         if len(header) == 1 and others:
-            raise Refused(f"{self.label} has no {delimiter!r} in its first row, but {others[0]!r}: set {self._option}delimiter.")
+            key = f"{self._option}delimiter{'=' if self._option != '--' else ' '}"
+            value = "tab" if others[0] == "\t" else f"'{others[0]}'"
+            raise Refused(f"{self.label} has no {delimiter!r} in its first row, but {others[0]!r}: set {key}{value}.")
         if not self.dialect.header:
             return self._named([""] * len(header))
         if any(map(is_number, header)) or not any(name.strip() for name in header):

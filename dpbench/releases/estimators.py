@@ -293,4 +293,6 @@ class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mis
 
 
 def _component(choice: str | Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(choice, (str, Mapping)):
+        raise Refused("A mechanism or a model is a name, or a mapping such as {'name': 'fm', 'ridge': 4}. Got something else.")
     return {"name": choice} if isinstance(choice, str) else dict(choice)

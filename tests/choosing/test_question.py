@@ -20,6 +20,7 @@ from dpbench.choosing.question import Question, epsilon_of_risk, risk_of_epsilon
         ({"rows": True, "error": 0.1}, "at least 2"),
         ({"rows": 100, "error": 1.5}, "'target_error' must be a number between 0 and 1"),
         ({"rows": 100, "error": math.nan}, "target_error"),
+        ({"rows": 100, "error": "10%"}, "'target_error' must be a number between 0 and 1. Got '10%'"),
         ({"rows": 100, "interval": 1}, "'target_interval' must be a number above 1"),
         ({"rows": 100, "rmse": -1}, "target_rmse"),
         ({"rows": 100, "error": 0.1, "rmse": 3}, "one target"),

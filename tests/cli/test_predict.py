@@ -49,7 +49,7 @@ def test_predictions_are_written_as_the_model_makes_them(capsys: pytest.CaptureF
         (["model.json", "new.csv", "outs=x"], "no key of predict named 'outs'"),
         (["model.json", "new.csv", "interval=x"], "must be a probability"),
         (["model.json", "new.csv", "interval=95", "delimiter=;", "decimal=,"], "must be between 0 and 1"),
-        (["model.json", "new.csv"], "set delimiter"),
+        (["model.json", "new.csv"], "set delimiter=';'"),
         (["model.json", "new.csv", "out=new.csv", "overwrite=true"], "a file that is read"),
         (["model.json", "new.csv", "out=model.json", "overwrite=true"], "a file that is read"),
     ],

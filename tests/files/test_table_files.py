@@ -61,7 +61,7 @@ def test_columns_that_do_not_exist_are_named_and_a_first_row_of_data_is_not_show
             b"1,2\n3,4\n",
             "The first row of a.csv must name the columns. Got a number or empty names instead: dataset.header=false",
         ),
-        (b"age;sex\n1;2\n", "a.csv has no ',' in its first row, but ';': set dataset.delimiter."),
+        (b"age;sex\n1;2\n", "a.csv has no ',' in its first row, but ';': set dataset.delimiter=';'."),
         (b"age,sex\n1,2\n3,4,Zq7Secret\n", "Row 2 of a.csv must have 2 columns, as its header has. Got 3 instead."),
         (b"age,sex\n1,Zq7Secret\xff\n", "a.csv must be a table in UTF-8 text, one line per row."),
         (b"\xffage,sex\n1,2\n", "a.csv must be text in UTF-8. Its first row is not: dataset.encoding=latin-1 reads"),

@@ -171,6 +171,7 @@ def test_a_declared_column_is_read_as_in_a_file() -> None:
         ({"model": "logistic"}, "needs a model of a real target"),
         ({"mechanism": "no_privacy"}, "Not with secure noise|no_privacy cannot be released"),
         ({"mechanism": "bset"}, "no mechanism named 'bset'"),
+        ({"mechanism": ["fm", "ssp"]}, "is a name, or a mapping"),
         ({"epsilon": 0}, "epsilon"),
         ({"budget": 3}, r"must be a dpbench\.Budget"),
     ],

@@ -62,7 +62,7 @@ def test_a_missing_value_is_what_its_declaration_says(released: Release, tmp_pat
         ("age,town\n1,north\n99,south\n", "'age' of new.csv must have no missing values. Got 1 of them, the first in row 2"),
         ("age,town\n1,north\nold,south\n", "must hold numbers. Row 2 holds something else"),
         ("age,x\n1,north\n", "needs the columns age, town. Missing: town"),
-        ("a;town\n1;north\n", "set delimiter"),
+        ("a;town\n1;north\n", "set delimiter=';'"),
         ("a,b\n1,north\n", "needs the columns age, town. Missing: age, town"),
         ("age,town\n", "no row below its header"),
     ],
