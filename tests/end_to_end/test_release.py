@@ -248,8 +248,9 @@ def test_a_table_of_ones_own_is_released_with_intervals(home: Home) -> None:
     released = dpbench.load_release("m.json")
     assert len(released.privacy["ledger"]["entries"]) == 1
     age_row = released.intervals().own_units["age"]
-    assert age_row["low"] < 50 < age_row["high"]
-    assert age_row["high"] - age_row["low"] < 20
+    middle, reach = (age_row["high"] + age_row["low"]) / 2, (age_row["high"] - age_row["low"]) / 2
+    assert abs(middle - 50) < 2.5 * reach  # 6.4 standard errors: secure noise has no seed, and 2.6 fail once in a hundred times
+    assert reach < 10
     predicted = released.predict(frame, interval=0.95)
     inside = (predicted[:, 1] <= frame["wage"]) & (frame["wage"] <= predicted[:, 2])
     assert inside.mean() > 0.8
