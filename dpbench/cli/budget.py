@@ -41,12 +41,27 @@ def command(arguments: tuple[str, ...]) -> int:
                 raise Refused(f"The key 'ceiling' must be a finite number. Got {keys['ceiling']!r} instead.")
             book.set_ceiling(Ceiling(epsilon, delta), table)
             say(f"No release may bring {names[0] if names else 'a table'} above ε = {epsilon:g} at δ = {delta:g} from now on.")
+            for line in _above_ceiling(book.records(), table):
+                say(line)
             return 0
         say("\n".join(_lines(book.records(), table)))
     except BrokenChain as broken:
         say(f"{broken} No release is made until the file is replaced by a whole copy.", error=True)
         return 1
     return 0
+
+
+def _above_ceiling(records: Sequence[Mapping[str, Any]], table: str) -> list[str]:
+    """Return a sentence for each table whose ceiling is already reached."""
+    from dpbench.releases.budget_book import ceiling_in, entries_in, spent_in
+
+    labels = {entry.table: entry.label for entry in entries_in(records) if not table or entry.table == table}
+    totals = [(label, ceiling_in(records, name), spent_in(records, name)) for name, label in labels.items()]
+    return [
+        f"Reached already: {label} has spent ε = {ceiling.total(spent):.6g}, and gets no further release."
+        for label, ceiling, spent in totals
+        if ceiling.total(spent) >= ceiling.epsilon
+    ]
 
 
 def _lines(records: Sequence[Mapping[str, Any]], table: str) -> list[str]:

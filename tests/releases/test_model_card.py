@@ -73,3 +73,6 @@ def test_synthetic_rows_and_binary_targets_are_said(wages: Callable[..., Release
     synthetic = wages(dataset={"name": "gaussian", "synthetic": True, "licence": "", "citation": ""})
     assert "**The rows are synthetic" in model_card(synthetic, "m.json")
     assert "the probability that `wage` is above 900" in model_card(wages(kind="binary", threshold=900.0), "m.json")
+    sick = Column("sick", 0, 1, kind="binary", meaning="1 = yes")
+    card = model_card(wages(kind="binary", threshold=0.5, target=sick), "m.json")
+    assert "the probability that `sick` is 1 (1 = yes) from" in card
