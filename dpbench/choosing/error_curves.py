@@ -80,11 +80,13 @@ class Candidate:
 CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("best", {}),
     ("ssp", {}),
-    ("adassp", {}),
     ("ssp", {"noise": "laplace"}),
     ("fm", {"repair": "floor"}),
 )
-"""Sound mechanisms whose noise follows from n·μ or n·ε: the leaders of the leaderboard among these, and two with pure ε."""
+"""Sound mechanisms whose noise follows from n·μ or n·ε: the leaders of the leaderboard among these, and two with pure ε.
+
+Each has secure noise: `choose` names the command that releases, which would refuse any other.
+"""
 
 
 def candidates(names: Sequence[str] = ()) -> list[Candidate]:

@@ -14,7 +14,7 @@ from dpbench.choosing.question import Question
 
 
 def choice(simulation: Simulation, question: Question) -> Choice:
-    return choose_from(simulation, question, candidates(["ssp", "adassp"]))
+    return choose_from(simulation, question, candidates(["ssp"]))
 
 
 def best(simulation: Simulation, question: Question) -> Rating:

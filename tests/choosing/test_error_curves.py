@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.cells.budgets import made_up
 from dpbench.choosing import error_curves
-from dpbench.choosing.error_curves import CANDIDATES, STRENGTHS, Simulation, candidates
+from dpbench.choosing.error_curves import CANDIDATES, STRENGTHS, Candidate, Simulation, candidates
 from dpbench.choosing.public_facts import PublicFacts
+from dpbench.contracts.mechanism import fit_closed
+from dpbench.data.samples import WholeSample
+from dpbench.privacy.curator_view import closed
+from dpbench.privacy.ledger import Budget
+from dpbench.privacy.secure_noise import SecureCurator
 
 from .conftest import COLUMNS, public_facts
 
@@ -27,6 +33,16 @@ def test_a_curve_ends_where_it_has_told_enough(simulation: Simulation) -> None:
     curves = simulation.curves(gaussian, 1e-6, lambda strength, *_: strength > 500)
     assert curves is not None
     assert len(curves.share_lost) == 5
+
+
+@pytest.mark.parametrize("candidate", candidates(), ids=lambda candidate: candidate.name)
+def test_every_candidate_can_be_released(candidate: Candidate, facts: PublicFacts) -> None:
+    """It asks for no answer that secure noise does not have."""
+    pytest.importorskip("opendp")
+    budget = Budget(0.5, currency=candidate.mechanism.counted())
+    curator = SecureCurator(WholeSample(made_up(facts.geometry, 100)), budget)
+    fit_closed(candidate.mechanism, facts.model.prepare(closed(curator)), curator, budget)
+    assert curator.ledger.sound
 
 
 @pytest.mark.slow
