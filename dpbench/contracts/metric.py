@@ -34,7 +34,8 @@ class RunPredictions:
     @cached_property
     def by_class(self) -> tuple[np.ndarray, np.ndarray]:
         """The sorted scores of the rows of class 1, and of class 0."""
-        return np.sort(self.score[self.y > 0.5]), np.sort(self.score[self.y <= 0.5])
+        positive = self.y > 0.5  # compress is several times faster than a mask as an index
+        return np.sort(self.score.compress(positive)), np.sort(self.score.compress(~positive))
 
 
 class Predictions:
