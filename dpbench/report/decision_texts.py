@@ -17,7 +17,7 @@ SAME_TEXT = f"Practically the same: the errors differ by less than {100 * PRACTI
 INTERVALS_TEXT = "Intervals: the width of the coefficients' confidence intervals, against those of the fit without privacy."
 
 
-def scale_sentence(summary: SweepSummary) -> str:
+def scale_sentence(summary: SweepSummary, *, intervals_shown: bool = True) -> str:
     """Return what the columns of the decision table mean."""
     boards = summary.boards
     low, high = (_reference(boards[0].first, name) if len(boards) == 1 else "" for name in ("no_privacy", "mean_predictor"))
@@ -26,7 +26,7 @@ def scale_sentence(summary: SweepSummary) -> str:
     notes = {
         UNDECIDED_TEXT: any(contest.undecided for contest in contests),
         SAME_TEXT: any(not contest.undecided for contest in contests),
-        INTERVALS_TEXT: any(row.best and row.intervals != "none" for row in summary.decisions),
+        INTERVALS_TEXT: intervals_shown and any(row.best and row.intervals != "none" for row in summary.decisions),
     }
     return " ".join([text, *(note for note, applies in notes.items() if applies)])
 

@@ -26,6 +26,7 @@ ATTACKS_TEXT = (
     "average. A control never saw a release: an attack that gains less than it says nothing about privacy."
 )
 EVERY_EPSILON = "The report has a row for every ε."
+TOO_NARROW = "The table leaves out columns that this terminal has no room for; the report has them."
 PICK_MARK = ">"
 """Marks the row that a reader would pick, where a problem has several rows."""
 STAGES = ((), ("intervals",), ("intervals", "scaled"))
@@ -42,10 +43,14 @@ def print_answer(summary: SweepSummary, stream: TextIO | None = None) -> None:
         return
     out = console(stream)
     hidden = next((hidden for hidden in STAGES if not out.is_terminal or fits(out, _table(summary, hidden))), STAGES[-1])
-    print_grid(out, _table(summary, hidden), heading=1 if len(summary.boards) > 1 else 2)
+    table = _table(summary, hidden)
+    left_out = len(_table(summary, ()).columns) - len(table.columns)
+    print_grid(out, table, heading=1 if len(summary.boards) > 1 else 2)
     _print_attacks(out, attacks(summary))
     done = summary.done
-    sentences = [scale_sentence(summary), *choice_sentences(summary)]
+    sentences = [scale_sentence(summary, intervals_shown="intervals" not in hidden)]
+    sentences += [TOO_NARROW] if left_out else []
+    sentences += choice_sentences(summary)
     sentences += [EVERY_EPSILON] if len(summary.all_decisions) > len(summary.decisions) else []
     sentences += [f"{title}: {text}" for title, text in warnings(summary.sweep) if title != "SYNTHETIC data"]
     sentences += [*health_sentences(done), *audit_sentences(done), *leak_sentences(done)]

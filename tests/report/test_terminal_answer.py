@@ -11,7 +11,7 @@ from report_helpers import PUBLIC_FIT, body, person_cell
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.summary import SweepSummary
-from dpbench.report.terminal_answer import ATTACKS_TEXT, print_answer
+from dpbench.report.terminal_answer import ATTACKS_TEXT, TOO_NARROW, print_answer
 
 UNIT = {"dpbench.target_unit": "USD"}
 RAW = ("utility/rmse_raw_median", "reference/no_privacy/rmse_raw_median", "reference/mean_predictor/rmse_raw_median")
@@ -123,3 +123,5 @@ def test_the_table_fits_usual_widths(monkeypatch: pytest.MonkeyPatch, columns: i
     assert "…" not in text
     assert ("0.1200" in text) == (columns > 60)
     assert ("times as wide" in text) == (columns > 80)
+    assert ("Intervals: the width" in " ".join(text.split())) == (columns > 80)
+    assert (TOO_NARROW in " ".join(text.split())) == (columns <= 80)
