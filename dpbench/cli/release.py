@@ -66,7 +66,14 @@ def command(overrides: tuple[str, ...]) -> None:
     configs = [point.config for point in grid_points([*kept, *matched])]
     label = ", ".join(dict.fromkeys(str(config["mechanism"]["name"]) for config in configs))
     reservation = Reservation(BudgetBook(), f"one of {label}" if len(configs) > 1 else label, str(path.absolute()))
-    made = selected_release(configs, reservation) if selects else release(configs[0], reserve=reservation)
+    try:
+        made = selected_release(configs, reservation) if selects else release(configs[0], reserve=reservation)
+    except KeyboardInterrupt:
+        if reservation.entered:
+            say_prose(
+                "Nothing was written, but noise may have been drawn: ε stays spent. See `python -m dpbench budget`.", error=True
+            )
+        raise
     made = replace(made, command=_public_command([*kept, *[f"{SELECT_KEY}={SELECT_VALUE}"] * selects], files, path))
     try:
         made.save(path, overwrite)

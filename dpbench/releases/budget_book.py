@@ -129,7 +129,17 @@ class Reservation:
             return lambda: None
         payer = self._payer or dataset
         self._entry = entry = self._book.reserve(payer, budget, neighbours, self._mechanism, self._file_name)
-        return lambda: self._book.mark(entry, "taken back")
+
+        def take_back() -> None:
+            self._book.mark(entry, "taken back")
+            self._entry = None
+
+        return take_back
+
+    @property
+    def entered(self) -> bool:
+        """Whether the release is in the book, and was not taken back."""
+        return self._entry is not None
 
     def written(self) -> None:
         """Mark that the file of the release was written."""

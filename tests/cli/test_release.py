@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpbench.__main__ import main
+from dpbench.privacy.ledger import Budget
+from dpbench.registry.lookup import build
+from dpbench.releases import fit_release
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -54,3 +58,23 @@ def test_no_file_but_a_released_model_is_replaced(capsys: pytest.CaptureFixture[
     assert main(["release", *WINE, "out=people.csv", "overwrite=true"]) == 2
     assert "overwrite=true replaces a released model, and no other file" in capsys.readouterr().err
     assert (tmp_path / "people.csv").read_text() == "age,wage\n30,1000\n"
+
+
+@pytest.mark.parametrize("taken_back", [False, True])
+def test_an_interrupted_release_says_whether_its_epsilon_is_spent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, taken_back: bool
+) -> None:
+    pytest.importorskip("opendp")
+    monkeypatch.setenv("DPBENCH_BUDGET_BOOK", str(tmp_path / "book.jsonl"))
+
+    def interrupted(config: dict[str, Any], *, reserve: Any) -> None:
+        take_back = reserve(build("dataset", config["dataset"]), Budget(1.0, currency="pure"), "replace_one")
+        if taken_back:
+            take_back()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fit_release, "release", interrupted)
+    assert main(["release", *WINE, "out=m.json"]) == 130
+    assert ("ε stays spent" in capsys.readouterr().err) == (not taken_back)
+    assert main(["budget"]) == 0
+    assert ("ε = 1 spent" in capsys.readouterr().out) == (not taken_back)
