@@ -60,13 +60,14 @@ def say(text: str = "", *, error: bool = False, end: str = "\n") -> None:
 
 
 def say_prose(text: str, *, error: bool = False, indent: int = 0) -> None:
-    """Print sentences: on a terminal lines break between words, and later lines are indented; elsewhere it stays one line."""
+    """Print paragraphs: on a terminal lines break between words, and later lines are indented; elsewhere each stays one line."""
     import textwrap
 
     stream = sys.stderr if error else sys.stdout
     if stream.isatty():
         width, hanging = console(stream).width, " " * indent
-        text = textwrap.fill(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
+        wrapper = textwrap.TextWrapper(width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
+        text = "\n\n".join(map(wrapper.fill, text.split("\n\n")))
     say(text, error=error)
 
 

@@ -17,7 +17,7 @@ SIMULATED = (
 
 
 def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, section: ReleasedIntervals | NoIntervals) -> str:
-    """Return what is promised, to whom, under which assumptions, and what is not."""
+    """Return what is promised, to whom, under which assumptions, and what is not: in paragraphs, with empty lines between."""
     table, epsilon, delta = data.table, facts["epsilon"], facts["delta"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
     failure = f", except with probability {delta:.3g}" if delta else ""
@@ -37,11 +37,14 @@ def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, 
     how = f"fitted once on {size}{comma}"
     if selection is not None:
         how = f"fitted on {size}{comma} and chosen by them among {candidates_text(selection)}"
-    sentences = [
+    promise = [
+        *_warning(dataset),
         f"This model was {how} with differential privacy, {exact}.",
         f"Had any one {unit} been {other}, every possible model would have been at most e^ε times as likely, or as unlikely, to "
         f"come out{failure}. {_strength(epsilon, unit)}",
         scope,
+    ]
+    assumptions = [
         f"Taken as public, and not protected: that there are {size}; the columns and their {bounds}, which the "
         "owner declared, and which must not have been read from the rows; "
         f"{'the mechanism and its' if selection is None else 'the candidates: their mechanisms, models and'} options.",
@@ -49,16 +52,16 @@ def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, 
         f"tables of up to {_replayed_rows(facts):,} rows, and kept what it claims. That replaces no proof: the "
         "ledger, the list of all private answers, names the proof of each.",
         "The noise was drawn by OpenDP from the operating system's randomness; no seed exists.",
-        *(_not_paid_for() if selection is None else _choice(facts, data)),
-        sentence_of_statement(section),
     ]
+    price = _not_paid_for() if selection is None else _choice(facts, data)
+    errors = [sentence_of_statement(section)]
     target = data.sample.geometry.target_column
     if target is not None and target.transform is not None:
         name = target.transform.name
-        sentences.append(
+        errors.append(
             f"The model was fitted to a transformed target ({name}), so a prediction is close to its median, not to its mean."
         )
-    return " ".join([*_warning(dataset), *sentences])
+    return "\n\n".join(" ".join(paragraph) for paragraph in (promise, assumptions, price, errors))
 
 
 def _replayed_rows(facts: Mapping[str, Any]) -> int:

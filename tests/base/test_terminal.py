@@ -146,6 +146,15 @@ def test_prose_breaks_between_words_on_a_terminal_and_nowhere_else(narrow: None,
     assert file.getvalue() == text.strip() + "\n"
 
 
+def test_paragraphs_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    say_prose("One sentence of more than forty characters.\n\nAnother one.")
+    assert terminal.text == "One sentence of more than forty\ncharacters.\n\nAnother one.\n"
+
+
 @pytest.mark.parametrize("width", range(58, 90))
 def test_a_table_that_fits_is_whole_whatever_its_columns_leave_over(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rich alone narrows the widest columns evenly, and cuts off the last ones when numbers then need their width again."""
