@@ -31,6 +31,7 @@ def register() -> None:
             node = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
             store.store(group=entry.kind, name=entry.name, node=node, provider=entry.plugin.distribution)
     store.store(group="hydra/sweeper", name="dpbench", node=SweeperConfig, provider="dpbench")
+    register_presets.cache_clear()  # another registry has other papers
 
 
 @cache
