@@ -9,7 +9,7 @@ from hydra.core.config_store import ConfigStore
 from dpbench.base.options import options_of
 from dpbench.contracts.hooks import KINDS
 from dpbench.experiments.presets import preset_configs
-from dpbench.registry.lookup import registry
+from dpbench.registry.lookup import Registry, registry
 
 
 @dataclass
@@ -31,12 +31,16 @@ def register() -> None:
             node = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
             store.store(group=entry.kind, name=entry.name, node=node, provider=entry.plugin.distribution)
     store.store(group="hydra/sweeper", name="dpbench", node=SweeperConfig, provider="dpbench")
-    register_presets.cache_clear()  # another registry has other papers
+
+
+def register_presets() -> None:
+    """Make every preset a choice of the group ``experiment``."""
+    _register_presets_of(registry())
 
 
 @cache
-def register_presets() -> None:
-    """Make every preset a choice of the group ``experiment``."""
+def _register_presets_of(plugins: Registry) -> None:
+    """Register the presets once for a registry, whose papers :func:`preset_configs` reads."""
     store = ConfigStore.instance()
     for name, config in preset_configs().items():
         group, _, figure = name.rpartition("/")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hydra.core.config_store import ConfigStore
 
 from dpbench.registry.lookup import registry
-from dpbench.sweeps.hydra import config_groups
 from dpbench.sweeps.hydra.config_groups import register, register_presets
 
 
@@ -23,11 +25,23 @@ def test_every_preset_is_an_experiment() -> None:
     assert "fig9.yaml" in ConfigStore.instance().list("experiment/zhang2012")
 
 
-def test_presets_of_another_registry_are_registered_too(monkeypatch: pytest.MonkeyPatch) -> None:
+PAPER = """
+from pathlib import Path
+
+from dpbench import Paper, hookimpl
+
+
+@hookimpl
+def dpbench_papers():
+    return [Paper("later2030", "A later paper", Path(__file__).parent)]
+"""
+
+
+@pytest.mark.usefixtures("fresh")
+def test_presets_of_another_registry_are_registered_too(drop_in: Callable[[str, str], Path]) -> None:
     register_presets()
-    monkeypatch.setattr(config_groups, "preset_configs", lambda: {"later2030/fig1": {}})
-    register.cache_clear()
-    register()
+    presets = drop_in("later", PAPER).with_name("presets")
+    presets.mkdir()
+    (presets / "fig1.yaml").write_text("hydra: {sweeper: {params: {mechanism: fm}}}\n")
     register_presets()
     assert ConfigStore.instance().list("experiment/later2030") == ["fig1.yaml"]
-    register.cache_clear()
