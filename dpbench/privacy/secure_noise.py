@@ -40,7 +40,7 @@ from dpbench.records.leaks import Leak
 INSTALL = "pip install 'dp-regression-bench[secure]' (opendp)"
 
 MIN_GRID_POWER = -32
-"""Products of two scaled values are multiples of 2^-32."""
+"""Products of two scaled values are multiples of 2^-32. The grid is finer only where normal noise is small."""
 MAX_SCALE_BITS = 48
 """A scale is at most 2^48 grid steps, which leaves room for its tails in 64 bits."""
 MIN_NORMAL_SCALE_BITS = 24
@@ -139,8 +139,10 @@ class _Grid:
             return cls(0, rounding=0.0)
         low, high = (math.log2(float(edge)) for edge in (noise.scale.min(), noise.scale.max()))
         room = math.ceil(math.log2(max(rows, 2))) + ROW_BITS - 62
-        power = max(MIN_GRID_POWER, math.ceil(high) - MAX_SCALE_BITS, room)
-        if type(noise.law) is Gaussian and low - power < MIN_NORMAL_SCALE_BITS:
+        is_normal = type(noise.law) is Gaussian
+        finest = min(MIN_GRID_POWER, math.floor(low) - MIN_NORMAL_SCALE_BITS) if is_normal else MIN_GRID_POWER
+        power = max(finest, math.ceil(high) - MAX_SCALE_BITS, room)
+        if is_normal and low - power < MIN_NORMAL_SCALE_BITS:
             _refuse(f"normal noise of scale {2**low:.3g} is too small for the grid 2^{power}: use a smaller ε")
         return cls(power, replaced_rows * 2.0**power)
 

@@ -221,7 +221,7 @@ def test_what_does_not_fit_the_grid_is_not_released(geometry, rows) -> None:
         with pytest.raises(ValueError, match="do not fit the grid"):
             open_secure(sample).release(query, noise)
     with pytest.raises(Refused, match="too small for the grid"):
-        SecureCurator(sample, Budget(1e12, 0.5)).release(Columns(1), gaussian(1.0, 1e5, "p"))
+        SecureCurator(sample, Budget(1e30, 0.5)).release(Columns(1), gaussian(1.0, 1e12, "p"))
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------------
@@ -338,11 +338,14 @@ def test_every_replaced_row_may_be_rounded_by_a_step(replaced: int) -> None:
     assert grid.rounding == replaced * 2.0**grid.power
 
 
-@pytest.mark.parametrize("bits", [23, 24])
-def test_normal_noise_has_a_scale_of_at_least_2_to_the_24_steps(bits: int) -> None:
+@pytest.mark.parametrize(("rows", "bits", "power"), [(10, 24, -32), (10, 23.5, -33), (10, 12, -44), (2**20, 12, None)])
+def test_normal_noise_has_a_scale_of_at_least_2_to_the_24_steps(rows: int, bits: float, power: int | None) -> None:
+    """So its grid is finer than that of the rows where the noise is small, as long as the sums of all rows fit into 64 bits."""
     noise = Noise(gaussian(1.0, 1.0, "p").law, np.array(2.0 ** (bits - 32)), 1.0, "p")
-    if bits == 24:
-        assert secure._Grid.for_noise(noise, 10).power == -32
-    else:
+    if power is None:
         with pytest.raises(Refused, match="too small for the grid"):
-            secure._Grid.for_noise(noise, 10)
+            secure._Grid.for_noise(noise, rows)
+    else:
+        grid = secure._Grid.for_noise(noise, rows)
+        assert grid.power == power
+        assert float(noise.scale.min()) / 2.0**power >= 2**24
