@@ -119,14 +119,15 @@ def grounds(choice: Choice) -> Iterator[str]:
 def next_step(choice: Choice, files: Mapping[str, Any]) -> Iterator[str]:
     """Yield the command that releases a model with the safe number, or the typical one if none is safe."""
     best, question = choice.best, choice.question
-    epsilon = question.allowed_epsilon
+    epsilon, warning = question.allowed_epsilon, ""
     if best.epsilon is not None:
-        epsilon = best.epsilon.safe if best.epsilon.safe < math.inf else best.epsilon.typical
+        epsilon = min(best.epsilon.safe, best.epsilon.typical, key=math.isinf)
+        warning = ", with the typical ε, because none is safe" if math.isinf(best.epsilon.safe) else ""
     never = best.epsilon is None and best.rows is not None and best.rows.typical == math.inf
     if epsilon is None or epsilon == math.inf or never:
         yield "Nothing is worth releasing with these rows." if question.rows is not None else "Nothing is worth releasing."
         return
-    yield "Release, once:"
+    yield f"Release, once{warning}:"
     yield f"  {release_command(choice, epsilon, files)}"
 
 

@@ -28,7 +28,7 @@ def command(model: str, rows: str, keys: tuple[str, ...]) -> None:
     from dpbench.files.dialects import Dialect
     from dpbench.files.table_files import open_table
     from dpbench.files.user_files import regular_file
-    from dpbench.releases.prediction_file import predict_file
+    from dpbench.releases.prediction_file import predict_file, prediction_names
     from dpbench.releases.release_file import load_release
 
     values = read_keys("predict", keys, KEYS)
@@ -48,3 +48,5 @@ def command(model: str, rows: str, keys: tuple[str, ...]) -> None:
     except OSError as error:
         raise Unfinished(f"The predictions could not be written to {out!r}: {error.strerror}.") from None
     say(f"Written: {path} ({count:,} {'row' if count == 1 else 'rows'})")
+    if released.event:
+        say(f"{prediction_names(released)[0]} is the probability that {released.target.name} is {released.event}.")

@@ -38,10 +38,8 @@ def _what(release: Release) -> Iterator[str]:
         yield ""
     target, unit = _code(release.target.name), f" in {release.target.unit}" if release.target.unit else ""
     predicts = f"predicts {target}{unit}"
-    if release.kind == "binary":
-        meaning = f" ({_plain(release.target.meaning)})" if release.target.meaning else ""
-        event = f"1{meaning}" if release.target.kind == "binary" else f"above {release.threshold:g}"
-        predicts = f"predicts the probability that {target} is {event}"
+    if release.event:
+        predicts = f"predicts the probability that {target} is {_plain(release.event)}"
     yield f"A model of the kind `{release.model['name']}` that {predicts} from {len(inputs_of(release))} attributes."
     fitted = "fitted it, with noise that bounds what it says about any one of the rows."
     yield f"The mechanism `{release.mechanism['name']}` {fitted}"

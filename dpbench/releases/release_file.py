@@ -71,6 +71,14 @@ class Release:
             if value not in get_args(known):
                 raise Refused(f"The {name} of a release must be one of {', '.join(get_args(known))}. Got {value!r} instead.")
 
+    @property
+    def event(self) -> str:
+        """What a prediction of a binary target is the probability of, such as "1 (1 = yes)"; empty for a real target."""
+        if self.kind == "real":
+            return ""
+        meaning = f" ({self.target.meaning})" if self.target.meaning else ""
+        return f"1{meaning}" if self.target.kind == "binary" else f"above {self.threshold:g}"
+
     def predict(self, data: Any, *, clip: bool = True, interval: float | None = None) -> np.ndarray:
         """Predict from a mapping of columns (a dict or a DataFrame) in their own units; further columns are ignored.
 

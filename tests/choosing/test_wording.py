@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from dpbench.choosing.choice import choose_from
+from dpbench.choosing.choice import Estimate, choose_from
 from dpbench.choosing.error_curves import Simulation, candidates
 from dpbench.choosing.question import Question
-from dpbench.choosing.wording import NO_ROW, release_command, sentences
+from dpbench.choosing.wording import NO_ROW, next_step, release_command, sentences
 
 FILES = {"path": "my people.csv", "bounds": "people.yaml"}
 
@@ -43,6 +46,14 @@ def test_where_no_number_of_rows_is_enough_nothing_is_released(simulation: Simul
     text = lines(simulation, Question(epsilon=1, rmse=0.01))
     assert "No number of rows is enough" in text
     assert text.endswith("Nothing is worth releasing.")
+
+
+def test_where_no_epsilon_is_safe_the_command_says_that_it_has_the_typical_one(simulation: Simulation) -> None:
+    choice = choose_from(simulation, Question(3_000, error=0.1), candidates(["ssp"])[:1])
+    unsafe = replace(choice.best, epsilon=Estimate(2.0, math.inf))
+    heading, command = next_step(replace(choice, ratings=(unsafe,)), FILES)
+    assert heading == "Release, once, with the typical ε, because none is safe:"
+    assert " epsilon=2 " in command
 
 
 def test_the_command_releases_what_was_chosen(simulation: Simulation) -> None:

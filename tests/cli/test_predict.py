@@ -39,6 +39,12 @@ def test_predictions_are_written_as_the_model_makes_them(capsys: pytest.CaptureF
     assert (frame["predicted_y_low"] < frame["predicted_y_high"]).all()
 
 
+def test_what_a_probability_is_of_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    make_release(kind="binary", threshold=5.0).save(tmp_path / "classes.json")
+    assert main(["predict", "classes.json", "new.csv", "delimiter=;", "decimal=,"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "predicted_y is the probability that y is above 5."
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
