@@ -18,7 +18,7 @@ streaming  A table larger than memory, compared with a bare scan (streaming_benc
 growth     How time grows with rows and columns (growth_benchmarks.py).
 agreement  Fits without noise, compared with an independent solver (agreement_benchmarks.py): relative errors of weights.
 startup    Whole commands (startup_benchmarks.py).
-grids      The 19 figures of the papers in full size (grid_benchmarks.py): half an hour, so only if --only names it.
+grids      The 19 figures of the papers in full size (grid_benchmarks.py): 12 minutes, so only if --only names it.
 
 Except for whole commands, start-up (imports, the migrations of a new store, drawing the table) is excluded on both sides.
 Seconds are those of the processor unless a line says otherwise.

@@ -1,6 +1,6 @@
 """What the papers' own figures take in full size: processor seconds, and the memory of the largest process.
 
-    python scripts/grid_benchmarks.py                    every figure that a paper prints, one after the other: about half an hour
+    python scripts/grid_benchmarks.py                    every figure that a paper prints, one after the other: about 12 minutes
     python scripts/grid_benchmarks.py zhang2012/fig6     these presets alone
 
 Each preset is a command of its own in an empty folder, with audits, records and its report. All of them write into one store, so
