@@ -91,10 +91,13 @@ class Result:
 
         The bands reach from the 20 % to the 80 % quantile of the runs; the grey lines are the two references.
         """
+        from matplotlib import axes as matplotlib_axes
         from matplotlib import pyplot
 
         from dpbench.report.figures.axes import ticks
 
+        if not isinstance(ax, matplotlib_axes.Axes | None):
+            raise Refused(f"ax must be matplotlib axes, on which the plot is drawn, or None. Got {ax!r} instead.")
         done = self.frame[self.frame["error"].notna()]
         if done.empty:
             raise Refused(

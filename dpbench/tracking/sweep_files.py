@@ -73,8 +73,11 @@ def read_sweep(store: Store, name: str | None = None) -> SweepRecord:
     """
     if name in NEWEST:
         readable = (sweep for run in _finished(store) if (sweep := _read(store, run)) is not None)
-        if (named := next(islice(readable, NEWEST.index(name), None), None)) is not None:
-            return named
+        found = list(islice(readable, NEWEST.index(name) + 1))
+        if len(found) > NEWEST.index(name):
+            return found[-1]
+        only = f"only one finished sweep, {found[0].run_id}" if found else "no finished sweep"
+        raise Refused(f"In the experiment {store.experiment!r} of {store.shown} there is {only}. A sweep is run with -m.")
     names = []
     for run in _finished(store):
         preset = run.data.tags.get(PRESET)

@@ -141,7 +141,8 @@ def test_a_wrong_declaration_is_one_sentence(columns: dict[str, Any], sentence: 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("columns: [", "must be YAML"),
+        ("columns: [", "must be YAML. Reading it stopped at line 1."),
+        ("columns:\n  age: {low: 18, high: 70\n  pay: {low: 0, high: 9}\n", "must be YAML. Reading it stopped at line 3."),
         ("- a", "must have a key 'columns' that holds a mapping"),
         ("columns: 3", "must have a key 'columns' that holds a mapping"),
         ("columns: {}\ntraget: y", "named 'traget'. Did you mean target"),

@@ -99,6 +99,8 @@ def test_a_plot_returns_axes_with_a_curve_for_each_private_mechanism_and_both_re
     assert [text.get_text() for text in axes.get_xticklabels()] == ["0.1", "0.8"]
     assert axes.get_ylabel() == "median rmse on the scaled target"
     assert result.plot(axes) is axes
+    with pytest.raises(Refused, match=r"ax must be matplotlib axes.*Got 3 instead"):
+        result.plot(3)
     pyplot.close("all")
 
 

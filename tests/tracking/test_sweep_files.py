@@ -40,7 +40,7 @@ def run(uri: str, command: Sequence[str] = ("-m",), **more: object) -> list[Cell
     overrides = [f"{key}={override_text(value)}" for key, value in asked.items()]
     points = grid_points(overrides)
     requested = [word for word in command if "=" in word]
-    return list(execute(plan(points), points[0].config, sweep=True, command=command, overrides=requested).cells)
+    return list(execute(plan(points), points[0].config, sweep="-m" in command, command=command, overrides=requested).cells)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,21 @@ def test_a_sweep_goes_by_its_run_its_preset_or_as_the_newest(store: Store, uri: 
 def test_a_name_that_no_sweep_has_is_refused_with_those_there_are(asked: str, store: Store) -> None:
     with pytest.raises(Refused, match=f"no finished sweep '{asked}'.*Known: "):
         read_sweep(store, asked)
+
+
+def test_the_newest_sweeps_have_names_where_there_are_enough(tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    run(uri, command=(), mechanism="fm", epsilon=1)  # a single cell is no sweep
+    with open_store(uri, create=False) as store:
+        for name in ("latest", "previous"):
+            with pytest.raises(Refused, match=r"there is no finished sweep\. A sweep is run with -m"):
+                read_sweep(store, name)
+        run(uri, mechanism="fm", epsilon=[1, 2])
+        only = read_sweep(store, "latest")
+        with pytest.raises(Refused, match=f"there is only one finished sweep, {only.run_id}"):
+            read_sweep(store, "previous")
+        run(uri, mechanism="fm", epsilon=[1, 3])
+        assert read_sweep(store, "previous").run_id == only.run_id
 
 
 def test_a_whole_sweep_stands_before_a_newer_quick_one(store: Store, uri: str) -> None:

@@ -362,7 +362,7 @@ def test_a_wrong_table_is_one_sentence_without_a_value(case: str, loaded: Any) -
     ("content", "words"),
     [
         ("- a\n", "must have a key 'columns' that holds a mapping"),
-        ("columns: {age: [0, 1}\n", "must be YAML"),
+        ("columns: {age: [0, 1}\n", "must be YAML. Reading it stopped at line 1."),
         ("columns: {age: [0, 1]}\ntraget: age\n", "named 'traget'. Did you mean target?"),
         ("columns: {age: [0, 1]}\nthreshold: much\n", "The threshold in"),
         ("columns: {age: [0, 1]}\nsensitive: age\n", "must be a list"),
