@@ -42,18 +42,18 @@ def test_what_is_needed_lies_between_two_points_of_the_curve(script: ModuleType)
 @pytest.mark.parametrize(
     ("typical", "safe", "needed", "verdicts"),
     [
-        (1.0, 2.0, 1.0, (True, True, True)),
-        (4.0, 5.0, 1.0, (False, True, False)),
-        (0.5, 0.9, 1.0, (True, False, False)),
-        (1.0, math.inf, math.inf, (False, True, False)),
-        (1.0, 2.0, math.inf, (False, False, False)),
+        (1.0, 2.0, 1.0, (True, True, True, True)),
+        (4.0, 5.0, 1.0, (False, True, False, False)),
+        (0.5, 0.9, 1.0, (True, False, True, False)),
+        (1.0, math.inf, math.inf, (False, True, False, False)),
+        (1.0, 2.0, math.inf, (False, False, False, False)),
     ],
 )
 def test_a_line_counts_what_the_goals_say(
-    script: ModuleType, typical: float, safe: float, needed: float, verdicts: tuple[bool, bool, bool]
+    script: ModuleType, typical: float, safe: float, needed: float, verdicts: tuple[bool, bool, bool, bool]
 ) -> None:
     line = script.Line("t", 100, 3, "best", 0.1, Estimate(typical, safe), needed)
-    assert (line.close, line.safe, line.cheap) == verdicts
+    assert (line.close, line.safe, line.cheap, line.safe_and_cheap) == verdicts
     page = script.page({True: [line], False: [line]})
     assert page.count("| t | 100 | 3 | best |") == 2
 
