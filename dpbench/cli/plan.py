@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_GUESSED = 8
 """Kinds of cells that are listed by name."""
+MAX_VALUES = 6
+"""Values of the axis that stand in one row."""
 
 
 @click.command(name="plan", context_settings={"ignore_unknown_options": True})
@@ -54,11 +56,11 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
         file = audit_file(store.uri)
     out = console()
     table = Table(header_style="bold", pad_edge=False)
-    names = list(dict.fromkeys(key for cell in planned.cells for key in cell.params))
-    for name in ("state", *names):
+    rows = _rows([{"state": cell.state, **cell.params} for cell in planned.cells])
+    for name in rows[0]:
         table.add_column(name, no_wrap=True)
-    for cell in planned.cells:
-        table.add_row(cell.state, *(cell.params.get(name, "") for name in names))
+    for row in rows:
+        table.add_row(*row.values())
     print_grid(out, table, heading=2)
     for reason in dict.fromkeys(cell.reason for cell in planned.cells if cell.reason):
         out.print(f"Pruned: {reason}")
@@ -71,6 +73,40 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
     out.print(f"{cells} to run, {counts['resumed']} already recorded, {counts['pruned']} pruned.")
     for sentence in _forecast(planned, Audits(planned, recorded, file).units, points[0].config["engine"]):
         out.print(sentence)
+
+
+def _rows(cells: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return one row for all cells that differ in one number only: in the one that makes the fewest rows, such as ε."""
+    names = list(dict.fromkeys(key for cell in cells for key in cell))
+
+    def grouped(axis: str) -> dict[tuple[str, ...], list[str]]:
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for cell in cells:
+            groups.setdefault(tuple(cell.get(name, "") for name in names if name != axis), []).append(cell.get(axis, ""))
+        return groups
+
+    numeric = [name for name in names if all(_is_number(cell.get(name, "")) for cell in cells)] or ["epsilon"]
+    axis = min(numeric, key=lambda name: len(grouped(name)))
+    others = [name for name in names if name != axis]
+    rows = []
+    for group, values in grouped(axis).items():
+        row = dict(zip(others, group, strict=True)) | {axis: _values(values), "cells": str(len(values))}
+        rows.append({name: row[name] for name in (*names, "cells")})
+    return rows
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return not text
+    return True
+
+
+def _values(values: Sequence[str]) -> str:
+    """Return the values of an axis, the middle ones left out where there are many."""
+    different = list(dict.fromkeys(values))
+    return ", ".join(different) if len(different) <= MAX_VALUES else f"{', '.join(different[:3])}, … {different[-1]}"
 
 
 def _tables(plan: "SweepPlan") -> Iterator[str]:

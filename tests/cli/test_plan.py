@@ -22,6 +22,19 @@ def test_a_plan_lists_every_cell_and_writes_nothing(capsys: pytest.CaptureFixtur
     assert list(tmp_path.iterdir()) == []
 
 
+def test_cells_that_differ_in_one_number_stand_in_one_row(capsys: pytest.CaptureFixture[str]) -> None:
+    epsilons = [str(number) for number in range(1, 9)]
+    assert main(["plan", "mechanism=fm,dpba", f"epsilon={','.join(epsilons)}", "splits.folds=2,3", *SMALL]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert len(rows) == 4
+    assert all("│ 1, 2, 3, … 8 │" in row and row.rstrip("│").rstrip().endswith("8") for row in rows)
+
+
+def test_names_never_share_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "mechanism=fm,dpba,dpme", "epsilon=1", *SMALL]) == 0
+    assert len([line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]) == 3
+
+
 def test_a_plan_knows_what_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mechanism=fm", *SMALL]) == 0
     assert main(["plan", "mechanism=fm,dpba", *SMALL]) == 0
