@@ -25,6 +25,11 @@ def test_figures_are_run_by_paper_and_number_and_each_once(results: ModuleType) 
     assert [one.name for one in results.in_order(asked)] == sorted_names
 
 
+def test_presets_whose_figures_show_seconds_run_alone(results: ModuleType) -> None:
+    timed = [name for name, one in experiments().items() if results.shows_seconds(one)]
+    assert sorted(timed) == ["zhang2012/fig7", "zhang2012/fig8", "zhang2012/fig9"]
+
+
 def test_the_page_has_each_figure_with_its_command_its_seconds_and_its_cells(results: ModuleType) -> None:
     one = experiments()["zhang2012/fig6"]
     ran = results.PresetRun(one, one.facts()["command"], 61.4, "108 run, 12 pruned", False)
