@@ -237,8 +237,8 @@ How plausible tables are drawn (one factor, of which each column has a random sh
 trying about 350 ways on these same tables, so that new tables may do worse.
 
 The goals were set before, for 20 tables at 10 %: a typical ε within a factor 3 for 12 (reached), a safe ε that is enough for 16
-(reached), and one that costs at most three times what is needed for 8. It costs no more than that for 12, but for 5 of them it
-is not enough either, which nobody would call safe. So we count the 7 that are both, and call this goal missed. The worst misses
+(reached), and one that costs at most three times what is needed for 8. It costs no more than that for 12. On 5 of these it is
+not enough either, which nobody would call safe. So we count the 7 that are both, and call this goal missed. The worst misses
 are on the unsafe side: naval, whose columns are exactly collinear, and appliances need far more ε than means and spreads can
 tell. air_quality, power_plant and communities need much less than the answer.
 

@@ -291,8 +291,6 @@ def test_the_plan_is_printed_and_nothing_is_run_or_written(drop_in: DropIn, empt
     assert answer.code == 0, answer.err
     assert [row[:3] for row in answer.table] == [
         ["run", "fm", "linear"],
-        ["run", "fm", "linear"],
-        ["pruned", "fm", "shapeless"],
         ["pruned", "fm", "shapeless"],
         *[["run", "no_privacy", model] for model in ("linear", "shapeless")],
     ]
