@@ -176,7 +176,7 @@ def test_the_mechanism_of_the_tour_is_listed_and_swept_beside_the_others(say: Sa
     code, out, err = say(first_command.replace("my_folder", "my_folder plan", 1))
     assert code == 0, err
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
-    assert [row[:2] for row in rows] == [["run", "shrunk"], ["run", "shrunk"], ["run", "fm"]]
+    assert [row[:2] for row in rows] == [["run", "shrunk"], ["run", "fm"]]
 
 
 def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
