@@ -112,10 +112,11 @@ def print_grid(target: Console, table: Table, heading: int = 1) -> None:
     columns = list(table.columns)
     if table.title:
         target.print(table.title, style="bold")
-    if same := [column for column in columns[heading:] if table.row_count > 1 and len(set(column.cells)) == 1]:
-        said_once = _pairs([(column, next(iter(column.cells))) for column in same])
-        said_once[0] = f"The same in every row: {said_once[0]}"
-        target.print("\n".join(_wrapped(said_once, target.width)))
+    same = [column for column in columns[heading:] if table.row_count > 1 and len(set(column.cells)) == 1]
+    if said_once := _pairs([(column, next(iter(column.cells))) for column in same]):
+        target.print("The same in every row:")
+        for line in _wrapped(said_once, target.width - 2):
+            target.print(f"  {line}")
     rest = _with_columns(table, [column for column in columns if column not in same])
     if (needed := _needed_width(target, rest)) <= target.width:
         _print_within(target, rest, needed)

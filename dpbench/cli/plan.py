@@ -76,35 +76,31 @@ def command(multirun: bool, overrides: tuple[str, ...]) -> None:
 
 
 def _rows(cells: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return one row for all cells that differ in one number only: in the one that makes the fewest rows, such as ε."""
+    """Return one row for all cells that differ in a single number, such as ε: the number that leaves the fewest rows."""
+    from dpbench.files.cells import is_number
+
     names = list(dict.fromkeys(key for cell in cells for key in cell))
 
     def grouped(axis: str) -> dict[tuple[str, ...], list[str]]:
+        """Return the values of the axis, by everything else."""
         groups: dict[tuple[str, ...], list[str]] = {}
         for cell in cells:
             groups.setdefault(tuple(cell.get(name, "") for name in names if name != axis), []).append(cell.get(axis, ""))
         return groups
 
-    numeric = [name for name in names if all(_is_number(cell.get(name, "")) for cell in cells)] or ["epsilon"]
-    axis = min(numeric, key=lambda name: len(grouped(name)))
-    others = [name for name in names if name != axis]
+    numeric = [name for name in names if all(is_number(cell[name]) for cell in cells if cell.get(name))]
+    # without any number it is the state, in which alone no two cells differ, so that each has a row of its own
+    axis = min(numeric or ["state"], key=lambda name: len(grouped(name)))
     rows = []
-    for group, values in grouped(axis).items():
-        row = dict(zip(others, group, strict=True)) | {axis: _values(values), "cells": str(len(values))}
-        rows.append({name: row[name] for name in (*names, "cells")})
+    for others, values in grouped(axis).items():
+        rest = iter(others)
+        row = {name: _values(values) if name == axis else next(rest) for name in names}
+        rows.append({**row, "cells": str(len(values))})
     return rows
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return not text
-    return True
-
-
 def _values(values: Sequence[str]) -> str:
-    """Return the values of an axis, the middle ones left out where there are many."""
+    """Return the different values of an axis; where they are many, the first three and the last."""
     different = list(dict.fromkeys(values))
     return ", ".join(different) if len(different) <= MAX_VALUES else f"{', '.join(different[:3])}, … {different[-1]}"
 

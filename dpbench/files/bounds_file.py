@@ -108,14 +108,14 @@ def read_bounds(path: str) -> Bounds:
     import yaml
 
     file = regular_file(path, "bounds file", "`python -m dpbench data describe` drafts one.")
-    must_be = f"The bounds file {path!r} must be YAML."
+    rule = f"The bounds file {path!r} must be YAML."
     try:
-        with refuse_on((OSError, UnicodeDecodeError), f"{must_be} Got something else."):
+        with refuse_on((OSError, UnicodeDecodeError), f"{rule} Got something else."):
             # texts only: to YAML `no` is false, 1e5 a text and 012 ten, and a level may be any of them
             content = yaml.load(file.read_text(encoding="utf-8-sig"), yaml.BaseLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise Refused(f"{must_be} {f'Reading it stopped at line {mark.line + 1}.' if mark else 'Got something else.'}") from None
+        raise Refused(f"{rule} {f'Reading it stopped at line {mark.line + 1}.' if mark else 'Got something else.'}") from None
     if not isinstance(content, Mapping) or not isinstance(content.get("columns"), Mapping):
         raise Refused(f"The bounds file {path!r} must have a key 'columns' that holds a mapping.")
     if "weights" in content:

@@ -25,7 +25,7 @@ def test_figures_are_run_by_paper_and_number_and_each_once(results: ModuleType) 
     assert [one.name for one in results.in_order(asked)] == sorted_names
 
 
-def test_presets_whose_figures_show_seconds_run_alone(results: ModuleType) -> None:
+def test_figures_that_show_seconds_are_told_from_others(results: ModuleType) -> None:
     timed = [name for name, one in experiments().items() if results.shows_seconds(one)]
     assert sorted(timed) == ["zhang2012/fig7", "zhang2012/fig8", "zhang2012/fig9"]
 
