@@ -1,11 +1,10 @@
 """The engine ``local``: units run in processes on this machine."""
 
 import multiprocessing
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
 
+from dpbench.base.errors import Unfinished
 from dpbench.sweeps.engines.loop import Engine
 from dpbench.sweeps.engines.worker_processes import prepare_worker, start_resource_tracker, without_main
 
@@ -28,10 +27,12 @@ class Local(Engine):
         return isinstance(error, BrokenProcessPool)
 
     def close(self, executor: Executor, interrupted: bool) -> None:
-        if interrupted and isinstance(executor, _Pool):
+        assert isinstance(executor, _Pool)
+        if interrupted:
             executor.terminate()
         # terminated or not: a pool that is still closing its pipes when the interpreter ends prints a traceback
         executor.shutdown(wait=True, cancel_futures=True)
+        executor.terminate()  # a pool that was sent no unit leaves its processes running
 
 
 class _Pool(ProcessPoolExecutor):
@@ -41,16 +42,22 @@ class _Pool(ProcessPoolExecutor):
         start_resource_tracker()
         # spawned, not forked: a fork copies locks that other threads hold, and only spawning works on every system
         super().__init__(workers, multiprocessing.get_context("spawn"), prepare_worker)
-        self._workers_started: set[multiprocessing.process.BaseProcess] = set()
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         before = set(multiprocessing.active_children())
         try:
             with without_main():
-                return super().submit(fn, *args, **kwargs)
+                for _ in range(workers):
+                    # before any unit is sent: a process that starts while another dies is given queues that are being closed
+                    self._adjust_process_count()
+        except OSError as error:
+            sentence = f"Not all of {workers} worker processes could start: {error}. engine.workers starts fewer."
+            raise Unfinished(sentence) from None
         finally:  # also if Ctrl-C comes while a process starts
-            self._workers_started |= set(multiprocessing.active_children()) - before
+            self._started = set(multiprocessing.active_children()) - before
+            if len(self._started) < workers:
+                self.terminate()
 
     def terminate(self) -> None:
-        for process in self._workers_started:
+        for process in self._started:
             process.terminate()
+        for process in self._started:
+            process.join()

@@ -76,14 +76,16 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Iterable[Unit]) -
     source = iter(engine.available(units))
     suspects: deque[tuple[Unit, int]] = deque()
     flying: dict[Future[Any], tuple[Unit, int]] = {}
-    exhausted = False
+    exhausted = alone = False
     sent = engine.task(task)
     executor = engine.open()
     interrupted = True
     try:
         while not exhausted or suspects or flying:
             broken = False
-            while not broken and ((suspects and not flying) or not (suspects or exhausted or len(flying) >= engine.slots)):
+            while not broken and (suspects or not exhausted):
+                if flying and (suspects or alone or len(flying) >= engine.slots):
+                    break
                 if suspects:
                     unit, attempt = suspects.popleft()
                 else:
@@ -92,6 +94,7 @@ def run(engine: Engine, task: Callable[[Unit], Result], units: Iterable[Unit]) -
                     except StopIteration:
                         exhausted = True
                         break
+                alone = attempt > 1
                 try:
                     flying[executor.submit(sent, unit)] = unit, attempt
                 except Exception as error:  # noqa: BLE001  an executor may refuse a unit that it cannot send in its own way

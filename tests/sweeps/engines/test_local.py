@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpbench.base.errors import Unfinished
 from dpbench.sweeps.engines.local import Local
 from dpbench.sweeps.engines.loop import run
 
@@ -51,6 +53,7 @@ PARENT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from engine_tasks import do
+from dpbench.base.errors import Unfinished
 from dpbench.sweeps.engines.local import Local
 from dpbench.sweeps.engines.loop import run
 for (word, *_), pid in run(Local(2), do, [("pid", 1), ("pid", 2), ("pid", 3), *[("sleep", 60)] * 4]):
@@ -75,6 +78,34 @@ def test_when_all_is_done_no_process_is_left(do: Do, gone: Any) -> None:
     pids = {pid for _, pid in run(Local(2), do, [("pid", number) for number in range(6)])}
     assert gone(pids)
     assert os.getpid() not in pids
+
+
+def test_all_processes_start_before_the_first_unit(do: Do) -> None:
+    processes = []
+
+    def units() -> Iterator[tuple[str, int]]:
+        processes.extend(multiprocessing.active_children())
+        yield "square", 2
+
+    assert list(run(Local(3), do, units())) == [(("square", 2), 4)]
+    assert len(processes) == 3
+
+
+def test_processes_that_cannot_all_start_are_stopped_and_named(do: Do, monkeypatch: pytest.MonkeyPatch, gone: Any) -> None:
+    pids = []
+
+    def start_one(process: SpawnProcess) -> None:
+        if pids:
+            raise BlockingIOError("Resource temporarily unavailable")
+        start(process)
+        pids.append(process.pid)
+
+    start = SpawnProcess.start
+    monkeypatch.setattr(SpawnProcess, "start", start_one)
+    with pytest.raises(Unfinished, match=r"Not all of 3 worker processes could start: Resource.*engine\.workers starts fewer"):
+        list(run(Local(3), do, SQUARES))
+    assert len(pids) == 1
+    assert gone(pids)
 
 
 @pytest.mark.parametrize("word", ["close", "death"])

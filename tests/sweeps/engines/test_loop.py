@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,8 +30,10 @@ def test_every_unit_comes_back_once(engine: Engine, do: Do) -> None:
 
 
 @pytest.mark.parametrize("engine", [Serial(), Local(2)], ids=["serial", "local"])
-def test_no_units_are_no_work(engine: Engine, do: Do) -> None:
+def test_no_units_are_no_work(engine: Engine, do: Do, capfd: pytest.CaptureFixture[str]) -> None:
     assert list(run(engine, do, [])) == []
+    assert multiprocessing.active_children() == []
+    assert capfd.readouterr().err == ""
 
 
 def test_results_stream_back_unordered(do: Do, tmp_path: Path) -> None:
@@ -77,6 +81,44 @@ def test_two_killers_are_both_blamed_and_nobody_else(do: Do, died_of: Any) -> No
     results = dict(run(Local(2), do, units))
     assert set(died_of(results)) == {("exit", 1), ("kill", 2)}
     assert len(results) == len(units)
+
+
+def test_a_unit_that_runs_again_runs_alone(monkeypatch: pytest.MonkeyPatch, died_of: Any) -> None:
+    class Died(Exception):
+        """What the future of a dead worker raises."""
+
+    class Later(Executor):
+        def submit(self, _: Any, unit: Any, /) -> Future[Any]:  # type: ignore[override]
+            sent.append((unit, [other for other, _ in unfinished]))
+            unfinished.append((unit, Future()))
+            return unfinished[-1][1]
+
+    class Workers(Engine):
+        slots = 3
+
+        def open(self) -> Executor:
+            return Later()
+
+        def died(self, error: BaseException) -> bool:
+            return isinstance(error, Died)
+
+    def finish_the_oldest(*_: Any, **__: Any) -> SimpleNamespace:
+        unit, future = unfinished.pop(0)
+        if unit == "deadly":
+            future.set_exception(Died())
+        else:
+            future.set_result(unit)
+        return SimpleNamespace(done={future})
+
+    sent: list[tuple[Any, list[Any]]] = []
+    unfinished: list[tuple[Any, Future[Any]]] = []
+    monkeypatch.setattr("dpbench.sweeps.engines.loop.wait", finish_the_oldest)
+    results = dict(run(Workers(), lambda unit: unit, ["deadly", 1, 2, 3, 4, 5, 6]))
+    assert set(died_of(results)) == {"deadly"}
+    again = [unit for unit, _ in sent].index("deadly", 1)
+    assert sent[again][1] == [], "the units that were in flight have finished"
+    assert sent[again + 1][1] == [], "no unit joins it"
+    assert max(len(others) for _, others in sent) == 2
 
 
 def test_a_worker_that_is_killed_once_completes(do: Do, tmp_path: Path, died_of: Any) -> None:
