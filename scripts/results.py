@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 
 from dpbench.base.errors import Refused
@@ -91,9 +91,10 @@ def main() -> int:
     with _store(arguments.uri) as uri:
         wanted = in_order(wanted)
         timed = [experiment for experiment in wanted if shows_seconds(experiment)]
-        runs = [*_run(timed, uri, arguments.quick, jobs=1, serial=True)]
         others = [experiment for experiment in wanted if experiment not in timed]
-        runs += _run(others, uri, arguments.quick, arguments.jobs, serial=arguments.jobs > 1)
+        labels = (f"{number}/{len(wanted)}" for number in count(1))
+        runs = [*_run(timed, labels, uri, arguments.quick, jobs=1, serial=True)]
+        runs += _run(others, labels, uri, arguments.quick, arguments.jobs, serial=arguments.jobs > 1)
         runs.sort(key=lambda run: wanted.index(run.experiment))
         failed = [run.experiment.name for run in runs if run.failed]
         written = write(runs, uri, arguments.out.resolve(), arguments.quick)
@@ -145,22 +146,24 @@ def _store(uri: str | None) -> Iterator[str]:
         yield f"sqlite:///{folder}/mlflow.db"
 
 
-def _run(wanted: Sequence[Experiment], uri: str, quick: bool, jobs: int, *, serial: bool) -> Iterator[PresetRun]:
-    def run(number: int, experiment: Experiment) -> PresetRun:
+def _run(
+    wanted: Sequence[Experiment], labels: Iterator[str], uri: str, quick: bool, jobs: int, *, serial: bool
+) -> Iterator[PresetRun]:
+    def run(experiment: Experiment, label: str) -> PresetRun:
         words = ["-m", "dpbench", "-m", f"experiment={experiment.name}", *(["quick=true"] if quick else [])]
         command = [sys.executable, "-P", *words, f"tracking.uri={uri}", *(["engine=serial"] if serial else [])]
         start = time.perf_counter()
         result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         seconds = time.perf_counter() - start
         counts = next((line for line in result.stdout.splitlines() if line.startswith("Cells: ")), "")
-        print(f"{number}/{len(wanted)} {experiment.name}: {seconds:.0f} s. {counts or 'FAILED'}", flush=True)
+        print(f"{label} {experiment.name}: {seconds:.0f} s. {counts or 'FAILED'}", flush=True)
         failed = result.returncode != 0 or "FAILED" in counts
         if failed:
             print("\n".join([*result.stdout.splitlines()[-5:], *result.stderr.splitlines()[-5:]]), file=sys.stderr, flush=True)
         return PresetRun(experiment, " ".join(["python", *words]), seconds, _without_hints(counts), failed)
 
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(run, range(1, len(wanted) + 1), wanted)
+        yield from pool.map(run, wanted, labels)
 
 
 def _without_hints(counts: str) -> str:
