@@ -71,9 +71,12 @@ class Audits:
         )
 
     def new_tags(self, record: CellRecord) -> dict[str, str]:
-        """Return the tags of a recorded cell that its audit decides; none if it has no audit here."""
+        """Return the tags of a recorded cell that its audit decides; none if it has no audit here, or if no audit decides them.
+
+        A cell of this plan that another process recorded has its audit here, but may say that it is not private.
+        """
         unit = self._of_cell.get(record.key)
-        if unit is None:
+        if unit is None or guarantee_of(record.tags) != "claimed":
             return {}
         standing = vouched(Standing("", proven=True, private=True), self._results.get(unit.digest), unit.n)
         return guarantee_tags(standing)

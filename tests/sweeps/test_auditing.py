@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit
 from dpbench.registry import code_digest
-from dpbench.sweeps import running
+from dpbench.sweeps import recording, running
 from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
@@ -128,6 +130,29 @@ def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(
     assert [row[-1] for row in later.table] == ["REFUTED", "sound"], "what was found stays recorded"
     assert len(audited) == 2
     assert len(home.runs("sweep")) == 2, "nothing new to say"
+
+
+@pytest.mark.parametrize("level", ["replay", "none"])
+def test_cells_that_another_process_records_meanwhile_keep_what_they_say(
+    home: Any, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An audit here vouches for those that claim to be private and were not audited there, and for no other."""
+    command = ("-m", "mechanism=fm,cdp_irls,no_privacy", "mechanism.variant=published", *SMALL)
+    whole, others = recording.run_cells, []
+
+    def other_records_them(*arguments: Any, **options: Any) -> None:
+        if not others:
+            others.append(subprocess.run([sys.executable, "-m", "dpbench", *command, f"audit.level={level}"], check=True))
+            there.update(guarantees(home))
+        whole(*arguments, **options)
+
+    there: dict[str, set[str]] = {}
+    monkeypatch.setattr(recording, "run_cells", other_records_them)
+    answer = home.run(*command, "audit.level=replay")
+    assert answer.counted == "Cells: 0 run, 3 already recorded (rerun=true runs them again)."
+    assert there == {"fm": {"sound" if level == "replay" else "claimed"}, "cdp_irls": {"unproven"}, "no_privacy": {"not_private"}}
+    assert guarantees(home) == {**there, "fm": {"sound"}}
+    assert {row[0]: row[-1] for row in answer.table} == {"fm": "sound", "cdp_irls": "UNPROVEN", "no_privacy": "NOT PRIVATE"}
 
 
 def test_an_audit_that_cannot_be_done_costs_no_cell_and_makes_no_new_sweep_each_time(home: Any, monkeypatch: Any) -> None:

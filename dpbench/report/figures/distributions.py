@@ -180,8 +180,8 @@ def draw_roc(data: FigureData, title: str) -> Figure | None:
                 axes.fill_between(curve["x"], curve["p20"], curve["p80"], color=look.colour, alpha=0.15, linewidth=0)
             add_handle(handles, text, look.handle(text, hollow=not cell.ranked), hollow=not cell.ranked)
         axes.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
-        title, y_label = problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])])
-        sheet.name(axes, title, "false positive rate", y_label)
+        problem, y_label = problem_title(cells[0], data.spec.panels), data.label(names[id(cells[0])])
+        sheet.name(axes, problem, "false positive rate", y_label)
     handles["guessing"] = Line2D([], [], label="guessing", **guessing)
     band = f"Bands: {BANDS['quantiles']}." if data.spec.band == "quantiles" else ""
     return sheet.finish(legend(handles, data), title, foot([cell for cells in panels for cell in cells], band))

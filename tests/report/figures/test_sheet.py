@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from report_helpers import EPSILONS, figure_cell, grid
+from report_helpers import EPSILONS, asked, figure_cell, grid
 
 from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
@@ -37,6 +39,15 @@ def test_nothing_is_cut_and_nothing_overlaps(page: PageFormat) -> None:
                 below = figure.legends[0].get_window_extent(renderer)
                 assert below.y1 <= lowest + 1
                 assert below.x0 >= 0
+
+
+@pytest.mark.parametrize(("form", "y"), [("lines", "utility/rmse"), ("boxes", "utility/rmse"), ("roc", "utility/roc")])
+def test_a_preset_s_figure_has_the_preset_s_title_whatever_its_form(form: Any, y: str) -> None:
+    curve = {"x": np.linspace(0, 1, 5), "median": np.linspace(0, 1, 5)}
+    cells = [figure_cell("fm", 0.5, e, params={"dataset": "wine"}, curves={"utility/roc": curve}) for e in EPSILONS]
+    picture = asked(cells, form=form, y=(y,), panels=("dataset",))
+    assert picture
+    assert picture.figure.texts[0].get_text() == "A paper, Figure 1"
 
 
 def test_in_a_column_figures_have_its_width_small_letters_and_no_title() -> None:
