@@ -59,16 +59,26 @@ def test_a_hostile_name_is_shown_as_text(tmp_path: Path, undrawn: None) -> None:
     assert page.text.count(HOSTILE) > 8
 
 
-def test_a_figure_s_caption_is_text_too(sweep: SweepRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("caption", "said"),
+    [
+        (f'"quoted" {HOSTILE}', f'The first. "quoted" {HOSTILE}'),
+        ("The first: errors of all runs.", "The first: errors of all runs."),
+    ],
+)
+def test_a_figure_s_caption_is_text_too_and_says_its_title_once(
+    caption: str, said: str, sweep: SweepRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def draw(sweep: SweepRecord, folder: Path, **_: object) -> tuple[CaptionedFigure, ...]:
         (folder / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8) + (400).to_bytes(4, "big") + (200).to_bytes(4, "big"))
-        return (CaptionedFigure("one", "The first", f'"quoted" {HOSTILE}', Figure()),)
+        return (CaptionedFigure("one", "The first", caption, Figure()),)
 
     monkeypatch.setattr(catalog, "save_figures", draw)
     assert write_report(sweep, tmp_path) == ["one.png"]
     page = Page((tmp_path / "report.html").read_text())
     (image,) = page.all("img")
-    assert image["alt"] == f'The first. "quoted" {HOSTILE}'
+    assert image["alt"] == said
+    assert said in page.text
     assert (image["width"], image["height"]) == ("320", "160"), "0.8 of its pixels"
 
 
