@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from dpbench.records import names
-from dpbench.records.cell_tags import guarantee_of
+from dpbench.records.cell_tags import AUDIT_TAGS, guarantee_of
 from dpbench.records.leaks import UNPROVEN_NOISE, Leak
 
 State = Literal["run", "resumed", "failed", "pruned"]
@@ -215,6 +215,11 @@ class CellRecord:
         tags = {name: str(value) for name, value in rest.items() if name.startswith("dpbench.")}
         params = {name: str(value) for name, value in rest.items() if name not in tags and "/" not in name}
         return cls(params=params, tags=tags, metrics=metrics, detail=detail, **fields)
+
+    def with_audit_tags(self, tags: Mapping[str, str]) -> "CellRecord":
+        """Return the record with these tags in the place of those that an audit decides."""
+        kept = {name: text for name, text in self.tags.items() if name not in AUDIT_TAGS}
+        return replace(self, tags={**kept, **tags})
 
     @property
     def accounted(self) -> float:

@@ -83,6 +83,11 @@ def guarantee_tags(standing: Standing) -> dict[str, str]:
     return {name: text for name, text in zip(AUDIT_TAGS, texts, strict=True) if text}
 
 
+def audit_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a cell's tags that an audit may change after the cell was recorded."""
+    return {name: text for name, text in tags.items() if name in AUDIT_TAGS}
+
+
 def guarantee_of(tags: Mapping[str, str]) -> Guarantee:
     """Return the guarantee that tags state. Cells recorded before there was a tag for it were not replayed by default."""
     if names.GUARANTEE in tags:

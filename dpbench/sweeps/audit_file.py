@@ -19,6 +19,7 @@ FILE_SUFFIX = ".audits.jsonl"
 Verdict = Literal["passed", "refuted", "undecided", "outdated", "not yet"]
 VERDICTS: tuple[tuple[Verdict, bool | None], ...] = (("refuted", False), ("passed", True), ("undecided", None))
 """The verdicts of several audits together, the one that decides first, and the outcome that each stands for."""
+_DECISIVE = [passed for _, passed in VERDICTS]
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,19 @@ def default_audit_file() -> Path:
 
 
 def read_results(file: Path | None) -> dict[str, AuditResult]:
-    """Return the results of a file, by digest; a file that does not exist or cannot be read has none."""
+    """Return the results of a file, by digest; a file that does not exist or cannot be read has none.
+
+    Of several results of one audit a refutation counts before any other, and none that could not be done.
+    """
     lines: list[str] = []
     if file is not None:
         with suppress(OSError, UnicodeDecodeError):
             lines = file.read_text(encoding="utf-8").splitlines()
-    return dict(filter(None, map(AuditResult.from_line, lines)))
+    results: dict[str, AuditResult] = {}
+    for digest, result in filter(None, map(AuditResult.from_line, lines)):
+        if digest not in results or _DECISIVE.index(result.passed) <= _DECISIVE.index(results[digest].passed):
+            results[digest] = result
+    return results
 
 
 def audit_states(known: Registry, results: Iterable[AuditResult]) -> dict[str, AuditState]:

@@ -25,10 +25,17 @@ class Audits:
     """The audits that the cells of a plan need, and their results as far as they are known.
 
     A recorded cell needs one if it was never audited: then the audit vouches for its record, and nothing is fitted again.
+    A cell that runs again without an audit stays refuted, for the reason that ``refuted`` has under its key.
     """
 
-    def __init__(self, plan: SweepPlan, recorded: Mapping[str, CellRecord], file: Path | None = None) -> None:
-        self._file = file
+    def __init__(
+        self,
+        plan: SweepPlan,
+        recorded: Mapping[str, CellRecord],
+        file: Path | None = None,
+        refuted: Mapping[str, str] | None = None,
+    ) -> None:
+        self._file, self._refuted = file, refuted or {}
         claimed = {key for key, record in recorded.items() if guarantee_of(record.tags) == "claimed"}
         cells = [planned.cell for planned in plan.cells if planned.state == "run" or planned.cell.key in claimed]
         self._of_cell: dict[str, AuditUnit] = {}
@@ -51,6 +58,8 @@ class Audits:
     def result(self, cell: Cell) -> AuditResult | None:
         """Return the result of the cell's audit; None if it needs none, or if it is not done yet."""
         unit = self._of_cell.get(cell.key)
+        if unit is None and cell.key in self._refuted:
+            return AuditResult(False, 0, (self._refuted[cell.key],))
         return self._results.get(unit.digest) if unit else None
 
     def done(self, unit: AuditUnit, result: AuditResult, *, keep: bool = True) -> None:

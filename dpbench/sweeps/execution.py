@@ -22,7 +22,7 @@ from dpbench.sweeps.forecast import predicted_seconds
 from dpbench.sweeps.plan import SweepPlan
 from dpbench.sweeps.recording import Recording, unhindered
 from dpbench.sweeps.release_command import release_command
-from dpbench.sweeps.resuming import resume
+from dpbench.sweeps.resuming import refutations, resume
 from dpbench.sweeps.running import SweepStopped, run_cells
 from dpbench.tracking.claims import claims_on
 from dpbench.tracking.leases import close_abandoned
@@ -76,9 +76,12 @@ def execute(
             close_abandoned(store)
             Recording(store, writer, claims, None).deliver_kept()
         recorded: Mapping[str, CellRecord] = {}
-        if not config["rerun"]:
+        refuted: Mapping[str, str] = {}
+        if config["rerun"]:
+            refuted = refutations(plan, store)
+        else:
             plan, recorded = resume(plan, writer)
-        audits = Audits(plan, recorded, audit_file(store.uri))
+        audits = Audits(plan, recorded, audit_file(store.uri), refuted)
         if engine is None:
             engine = engine_from(config["engine"], predicted_seconds(plan, audits.units))
             engine.keep_request(*request)
@@ -86,7 +89,7 @@ def execute(
         key_of_sweep = sweep_key(plan, record.preset)
         text = f"`{record.command}`\n\n"
         changed = bool(plan.to_run or audits.change(recorded.values()))
-        earlier = writer.repeated(key_of_sweep) if sweep and not changed else None
+        earlier = writer.repeated(key_of_sweep, recorded.values()) if sweep and not changed else None
         parent = None
         if sweep and earlier is None:
             with unhindered(store):

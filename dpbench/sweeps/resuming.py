@@ -1,12 +1,16 @@
-"""Find the cells of a plan that the store has already, and say so if another digest key hides some."""
+"""Find the cells of a plan that the store has already, say so if another digest key hides some, and what audits found."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.cell_tags import guarantee_of
 from dpbench.report.formatting import plural
 from dpbench.sweeps.plan import SweepPlan
+from dpbench.tracking.cell_index import cell_index
 from dpbench.tracking.run_writer import Writer
+from dpbench.tracking.store import Store
 
 
 def resume(plan: SweepPlan, writer: Writer) -> tuple[SweepPlan, Mapping[str, CellRecord]]:
@@ -22,3 +26,10 @@ def resume(plan: SweepPlan, writer: Writer) -> tuple[SweepPlan, Mapping[str, Cel
         "cannot be told, so they run again. Machines that share a key file (DPBENCH_KEY_FILE) recognise each other's cells."
     )
     return replace(plan, notes=(*plan.notes, note)), recorded
+
+
+def refutations(plan: SweepPlan, store: Store) -> dict[str, str]:
+    """Return why audits refuted cells of a plan, by key: the same code on the same data reveals as much when it runs again."""
+    keys = [planned.cell.key for planned in plan.to_run]
+    newest = {cell.key: cell.tags for cell in reversed(list(cell_index(store).cells(keys)))}
+    return {key: tags[names.GUARANTEE_WHY] for key, tags in newest.items() if guarantee_of(tags) == "refuted"}

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_KEYS_PER_QUERY = 500
 """With more keys than this, all cells are read: databases limit the length of a query."""
+MAX_RUNS_PER_SEARCH = 100
+"""The number of run ids that one search of a server names."""
 MAX_SINGLE_SEARCHES = 40
 """Up to this many cells, one search per cell is faster than reading every cell of a server."""
 CHANGING_TAGS = (names.PARENT, *AUDIT_TAGS)
@@ -52,6 +54,9 @@ class CellIndex(Protocol):
 
     def params_under_other_keys(self, digest_key: str) -> Iterator[Mapping[str, str]]:
         """Yield the parameters of the cells of private tables whose digests have another key."""
+
+    def audit_tags(self, run_ids: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return what the store says now of the guarantees of these cells, by run id; runs that are gone are left out."""
 
 
 def cell_index(store: Store) -> CellIndex:
@@ -96,6 +101,15 @@ class _Queries:
             params.setdefault(run_id, {})[name] = value
         yield from params.values()
 
+    def audit_tags(self, run_ids: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        tags: dict[str, dict[str, str]] = {}
+        named = ", ".join(f"'{name}'" for name in AUDIT_TAGS)
+        question = f"SELECT run_uuid, key, value FROM tags WHERE key IN ({named}) AND run_uuid IN :wanted"
+        for some in _batches(run_ids, MAX_KEYS_PER_QUERY):
+            for run_id, name, value in self._rows(question, some):
+                tags.setdefault(run_id, {})[name] = value
+        return tags
+
     def _rows(self, question: str, wanted: Collection[str] | None = None, **values: str) -> Sequence[Any]:
         import sqlalchemy
 
@@ -130,6 +144,13 @@ class _Searches:
         query = f"{_FINISHED_QUERY} and tags.`{names.DIGEST_KEY}` != '{digest_key}'"
         return (run.data.params for run in self._store.search(query))
 
+    def audit_tags(self, run_ids: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        tags: dict[str, dict[str, str]] = {}
+        for some in _batches(run_ids, MAX_RUNS_PER_SEARCH):
+            for run in self._store.search(f"attributes.run_id IN ({', '.join(map(repr, some))})"):
+                tags[run.info.run_id] = {name: run.data.tags[name] for name in AUDIT_TAGS if name in run.data.tags}
+        return tags
+
     def _runs(self, wanted: Collection[str] | None) -> Iterator["Run"]:
         if wanted is not None and len(wanted) <= MAX_SINGLE_SEARCHES:
             for key in sorted(wanted):
@@ -139,3 +160,8 @@ class _Searches:
         for run in self._store.search(_FINISHED_QUERY):
             if known is None or run.data.tags.get(names.KEY) in known:
                 yield run
+
+
+def _batches(texts: Collection[str], size: int) -> Iterator[Sequence[str]]:
+    ordered = sorted(texts)
+    return (ordered[start : start + size] for start in range(0, len(ordered), size))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpbench.base.phases import phase
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.cell_tags import AUDIT_TAGS
+from dpbench.records.cell_tags import audit_tags, guarantee_of
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.artifact_folders import local_folder
@@ -23,6 +23,7 @@ from dpbench.tracking.leases import Heartbeat, own_lease
 from dpbench.tracking.patience import StoreLost
 from dpbench.tracking.store import Store
 from dpbench.tracking.stored_cells import read_cells
+from dpbench.tracking.sweep_files import says_the_same
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -96,10 +97,15 @@ class Writer(AbstractContextManager["Writer"]):
         self._client.log_dict(run_id, sweep.request(), names.REQUEST_FILE)
         return run_id
 
-    def repeated(self, sweep_key: str) -> "Run | None":
-        """Return the run of a finished sweep of the same cells, which becomes the newest sweep again; None if there is none."""
+    def repeated(self, sweep_key: str, recorded: Collection[CellRecord]) -> "Run | None":
+        """Return the run of a finished sweep of these cells, which becomes the newest sweep again; None if there is none.
+
+        Nor is there one whose report says otherwise of a cell: it was run again or audited since.
+        """
         query = f"tags.`{names.KIND}` = 'sweep' and tags.`{names.SWEEP_KEY}` = '{sweep_key}' and attributes.status = 'FINISHED'"
         run = next(self._store.search(query, limit=1), None)
+        if run is not None and not says_the_same(self._store, run, recorded):
+            return None
         if run is not None:
             self._client.set_tag(run.info.run_id, names.REPEATED, str(_now()))
         return run
@@ -153,17 +159,23 @@ class Writer(AbstractContextManager["Writer"]):
                 self._client.delete_run(run.info.run_id)
 
     def vouch(self, record: CellRecord, tags: Mapping[str, str]) -> CellRecord:
-        """Return a recorded cell with tags that an audit decided after it was recorded, and write what changed."""
-        if not tags:
+        """Return a recorded cell with tags that an audit decided after it was recorded, and write what changed.
+
+        Another process may have audited the cell since it was read: only a refutation replaces what its audit decided.
+        """
+        before = audit_tags(record.tags)
+        if not tags or tags == before:
             return record
+        now = cell_index(self._store).audit_tags([record.run_id]).get(record.run_id, before)
+        decided = guarantee_of({**record.tags, **now}) != "claimed"
+        if decided and tags.get(names.GUARANTEE) != "refuted":
+            return record.with_audit_tags(now)
         for name, text in tags.items():
-            if record.tags.get(name) != text:
+            if now.get(name) != text:
                 self._client.set_tag(record.run_id, name, _cut(text, MAX_TAG_LENGTH))
-        outdated = [name for name in AUDIT_TAGS if name in record.tags and name not in tags]
-        for name in outdated:
+        for name in now.keys() - tags.keys():
             self._client.delete_tag(record.run_id, name)
-        kept = {name: text for name, text in record.tags.items() if name not in outdated}
-        return replace(record, tags={**kept, **tags})
+        return record.with_audit_tags(tags)
 
     @phase("tracking")
     def close_sweep(

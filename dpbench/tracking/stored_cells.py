@@ -8,7 +8,7 @@ from typing import Any
 
 from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
-from dpbench.records.cell_tags import AUDIT_TAGS
+from dpbench.records.cell_tags import audit_tags
 from dpbench.tracking.artifact_folders import local_folder
 from dpbench.tracking.cell_files import FILES, StoredDetail, fields_of, read_json
 from dpbench.tracking.cell_index import RecordedCell
@@ -65,6 +65,5 @@ def _rows_of_sweep(store_uri: str, artifact_uri: str) -> Rows:
 
 def _as_resumed(record: CellRecord, cell: RecordedCell) -> CellRecord:
     """Return a record as a later sweep sees it, with the tags that an audit may have changed since it was written."""
-    kept = {name: text for name, text in record.tags.items() if name not in AUDIT_TAGS}
-    audited = {name: text for name, text in cell.tags.items() if name in AUDIT_TAGS}
-    return replace(record, state="resumed", key=cell.key, run_id=cell.run_id, tags={**kept, **audited})
+    resumed = replace(record, state="resumed", key=cell.key, run_id=cell.run_id)
+    return resumed.with_audit_tags(audit_tags(cell.tags))

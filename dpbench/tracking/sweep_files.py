@@ -1,7 +1,7 @@
 """Write the files of a sweep, find sweeps in the store, and read them back from the store alone."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpbench.base.cell_texts import csv_text
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord, DetailInMemory
+from dpbench.records.cell_tags import guarantee_of
 from dpbench.records.names import (
     COMPARISONS_FILE,
     KIND,
@@ -24,6 +25,7 @@ from dpbench.records.names import (
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.tracking.artifact_folders import local_folder
 from dpbench.tracking.cell_files import StoredDetail, read_json
+from dpbench.tracking.cell_index import cell_index
 from dpbench.tracking.store import Store, artifact_path
 
 if TYPE_CHECKING:
@@ -123,16 +125,34 @@ def _finished(store: Store) -> Iterator["Run"]:
 
 def _read(store: Store, run: "Run") -> SweepRecord | None:
     """Return the sweep of a parent run, or None if its files are missing."""
+    run_id, home = run.info.run_id, run.info.artifact_uri
+    request = artifact_path(store.uri, home, REQUEST_FILE)
+    cells = _cells(store, run)
+    if cells is None or request is None:
+        return None
+    audited = cell_index(store).audit_tags([cell.run_id for cell in cells if cell.run_id])
+    cells = [cell.with_audit_tags(audited[cell.run_id]) if cell.run_id in audited else cell for cell in cells]
+    return SweepRecord.from_request(json.loads(request.read_text(encoding="utf-8")), tuple(cells), run_id)
+
+
+def says_the_same(store: Store, run: "Run", recorded: Collection[CellRecord]) -> bool:
+    """Return whether a sweep's report, which is as old as the sweep, has these records with these guarantees."""
+    reported = {cell.run_id: guarantee_of(cell.tags) for cell in _cells(store, run) or () if cell.run_id}
+    return reported == {cell.run_id: guarantee_of(cell.tags) for cell in recorded}
+
+
+def _cells(store: Store, run: "Run") -> list[CellRecord] | None:
+    """Return the cells of a sweep as they were when it ended, or None if their file is missing."""
     import pyarrow.parquet
 
-    run_id, home = run.info.run_id, run.info.artifact_uri
-    records, request = (artifact_path(store.uri, home, name) for name in (RECORDS_FILE, REQUEST_FILE))
-    if not (records and request):
+    home = run.info.artifact_uri
+    records = artifact_path(store.uri, home, RECORDS_FILE)
+    if not records:
         return None
     cells = []
     for row in pyarrow.parquet.read_table(records).to_pylist():
         cell_id = row.get("run_id")  # a pruned cell has none
         # all runs of an experiment have their artifacts below one address, each below its own id
-        detail = StoredDetail(store.uri, home.replace(run_id, cell_id)) if cell_id else DetailInMemory()
+        detail = StoredDetail(store.uri, home.replace(run.info.run_id, cell_id)) if cell_id else DetailInMemory()
         cells.append(CellRecord.from_columns(row, detail))
-    return SweepRecord.from_request(json.loads(request.read_text(encoding="utf-8")), tuple(cells), run_id)
+    return cells

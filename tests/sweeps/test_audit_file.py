@@ -57,6 +57,14 @@ def test_one_refuted_audit_of_the_present_code_decides(results: list[tuple[bool 
     assert audit_states(registry(), made).get("fm") == state
 
 
+def test_of_several_results_of_one_audit_a_refutation_counts_first(tmp_path: Path) -> None:
+    file = tmp_path / "some.audits.jsonl"
+    outcomes = {"one": (False, True, None), "two": (None, True, None), "three": (None, None)}
+    lines = [result(passed).as_line(digest) for digest, many in outcomes.items() for passed in many]
+    file.write_text("".join(lines))
+    assert {digest: kept.passed for digest, kept in read_results(file).items()} == {"one": False, "two": True, "three": None}
+
+
 def test_audits_of_what_is_not_installed_and_lines_of_an_older_version_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "store.audits.jsonl"
     gone = AuditResult(True, 10, mechanisms=("gone",), model="linear", code="c0de")

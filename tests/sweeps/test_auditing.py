@@ -18,6 +18,8 @@ from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.plan import plan
 from dpbench.sweeps.schedule import by_table
+from dpbench.tracking.store import open_store
+from dpbench.tracking.sweep_files import read_sweep
 
 SMALL = ("dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=2", "splits.folds=2", "engine=serial")
 FAULT = """
@@ -68,6 +70,19 @@ def audited(monkeypatch: pytest.MonkeyPatch) -> list[AuditUnit]:
     return units
 
 
+@pytest.fixture
+def refuting(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every audit of the mechanism short, whose code is right here, says that it is wrong."""
+    put("1")
+    run = running.run_audit
+
+    def failing(unit: AuditUnit) -> AuditResult:
+        result = run(unit)
+        return AuditResult(False, 8, ("It moved.",)) if unit.cell.mechanism.name == "short" else result
+
+    monkeypatch.setattr(running, "run_audit", failing)
+
+
 def guarantees(home: Any) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for run in home.runs():
@@ -103,17 +118,7 @@ def test_a_mechanism_whose_sensitivity_is_too_small_is_refuted_and_not_ranked(ho
     assert [unit.cell.mechanism.name for unit in audited[5:]] == ["short"] * 2, "an edited file is tried again, and no other"
 
 
-def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(
-    home: Any, audited: Any, put: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put("1")
-    run = running.run_audit
-
-    def failing(unit: AuditUnit) -> AuditResult:
-        result = run(unit)
-        return AuditResult(False, 8, ("It moved.",)) if unit.cell.mechanism.name == "short" else result
-
-    monkeypatch.setattr(running, "run_audit", failing)
+def test_claimed_cells_are_audited_when_asked_and_not_fitted_again(home: Any, audited: Any, refuting: None) -> None:
     command = ("-m", "mechanism=short,fm", *SMALL)
     answer = home.run(*command, "audit.level=none")
     assert (answer.code, [row[-1] for row in answer.table]) == (0, ["claimed"] * 2)
@@ -153,6 +158,27 @@ def test_cells_that_another_process_records_meanwhile_keep_what_they_say(
     assert there == {"fm": {"sound" if level == "replay" else "claimed"}, "cdp_irls": {"unproven"}, "no_privacy": {"not_private"}}
     assert guarantees(home) == {**there, "fm": {"sound"}}
     assert {row[0]: row[-1] for row in answer.table} == {"fm": "sound", "cdp_irls": "UNPROVEN", "no_privacy": "NOT PRIVATE"}
+
+
+def test_what_an_audit_finds_later_is_in_every_sweep_that_has_the_cell(home: Any, refuting: None) -> None:
+    both = ("-m", "mechanism=short", "seed=0,1", *SMALL, "audit.level=none")
+    home.run(*both)
+    home.run("mechanism=short", "seed=0", *SMALL, "audit.level=replay")
+    with open_store(f"sqlite:///{home.folder / 'mlflow.db'}") as store:
+        cells = read_sweep(store).cells
+    assert [cell.guarantee for cell in cells] == ["REFUTED", "claimed"], "the sweep is older than the audit"
+    again = home.run(*both)
+    assert [row[-1] for row in again.table] == ["REFUTED", "claimed"]
+    assert len(home.runs("sweep")) == 2, "the report of the first sweep says otherwise, so there is a new one"
+    home.run(*both)
+    assert len(home.runs("sweep")) == 2
+
+
+def test_a_cell_that_runs_again_without_an_audit_stays_refuted(home: Any, refuting: None) -> None:
+    home.run("-m", "mechanism=short,fm", *SMALL, "audit.level=replay")
+    again = home.run("-m", "mechanism=short,fm", *SMALL, "audit.level=none", "rerun=true")
+    assert [row[-1] for row in again.table] == ["REFUTED", "claimed"]
+    assert "It moved." in " ".join(again.out.split())
 
 
 def test_an_audit_that_cannot_be_done_costs_no_cell_and_makes_no_new_sweep_each_time(home: Any, monkeypatch: Any) -> None:

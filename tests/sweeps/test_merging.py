@@ -11,6 +11,7 @@ from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord
 from dpbench.sweeps.merging import Merged, merge
 from dpbench.tracking.cell_index import cell_index
+from dpbench.tracking.run_writer import Writer
 from dpbench.tracking.store import open_store
 from dpbench.tracking.sweep_files import read_sweep
 
@@ -50,6 +51,26 @@ def test_what_is_missing_is_copied_once(home: Any, theirs: str) -> None:
         assert (home.folder / "theirs.db").read_bytes() == before
     again = home.run("-m", "mechanism=fm,dpba", "epsilon=0.1,0.8", *SMALL, f"tracking.uri={mine}")
     assert again.counted.startswith("Cells: 0 run, 4 already recorded")
+
+
+@pytest.mark.parametrize("present", [False, True], ids=["copied", "there before"])
+def test_what_an_audit_or_a_later_run_found_comes_along(present: bool, home: Any, theirs: str) -> None:
+    """The sweep of the source keeps the records that it had: what is newer is in the store, and in a later sweep."""
+    mine = f"sqlite:///{home.folder / 'mine.db'}"
+    line = ("-m", "mechanism=fm,dpba", "epsilon=0.1,0.8", *SMALL)
+    if present:
+        home.run(*line, f"tracking.uri={mine}")
+    home.run(*line, f"tracking.uri={theirs}", "rerun=true")
+    with open_store(theirs) as source, open_store(mine) as target:
+        newest = next(cell for cell in read_sweep(source).cells if cell.params["mechanism"] == "fm")
+        for name, text in {"guarantee": "refuted", "guarantee_why": "It moved.", "sound": "false"}.items():
+            source.client.set_tag(newest.run_id, f"dpbench.{name}", text)
+        merge(source, target)
+        with Writer(target) as writer:
+            assert writer.finished([newest.key])[newest.key].guarantee == "REFUTED"
+        words = {cell.key: cell.guarantee for cell in read_sweep(target).cells}
+        assert words.pop(newest.key) == "REFUTED"
+        assert set(words.values()) == {"claimed"}
 
 
 def test_a_store_is_not_merged_into_itself(theirs: str) -> None:

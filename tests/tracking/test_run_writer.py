@@ -133,6 +133,30 @@ def test_of_a_cell_that_two_sweeps_recorded_the_later_record_is_marked(
     assert next(iter(writer.finished(["a"]).values())).run_id == mine[0].run_id, "counted once"
 
 
+@pytest.mark.parametrize(
+    ("there", "here", "kept"),
+    [
+        ("claimed", "sound", "here"),
+        ("refuted", "sound", "there"),
+        ("sound", "claimed", "there"),
+        ("sound", "refuted", "here"),
+    ],
+)
+def test_only_a_refutation_replaces_what_another_process_decided_meanwhile(
+    there: str, here: str, kept: str, store: Store, writer: Writer, make_record: MakeRecord
+) -> None:
+    def tags(word: str, where: str) -> dict[str, str]:
+        return {"dpbench.guarantee": word, "dpbench.guarantee_why": f"It says {where}.", "dpbench.sound": "false"}
+
+    record = writer.write(make_record("a").with_audit_tags(tags("claimed", "nowhere")), None)
+    for name, text in tags(there, "there").items():
+        store.client.set_tag(record.run_id, name, text)
+    returned = writer.vouch(record, tags(here, "here"))
+    expected = tags({"there": there, "here": here}[kept], kept)
+    for found in (returned, writer.finished([record.key])[record.key]):
+        assert {name: found.tags[name] for name in expected} == expected
+
+
 def test_another_experiment_does_not_count(store: Store, writer: Writer, make_record: MakeRecord) -> None:
     writer.write(make_record("a1"), None)
     with open_store(store.uri, f"{store.experiment} too") as other, Writer(other) as elsewhere:
