@@ -1,8 +1,10 @@
 """Keep finished cells in a folder while their store cannot be written, until the next command delivers them."""
 
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -41,7 +43,7 @@ def keep(record: CellRecord, sweep: str | None, store: Store) -> Path:
     failure: OSError | None = None
     for home in _homes(store):
         try:
-            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_private(home)
             with tempfile.TemporaryDirectory(prefix=".", dir=home) as name:
                 folder = Path(name, record.key)
                 write_cell_files(record, folder)
@@ -56,13 +58,36 @@ def keep(record: CellRecord, sweep: str | None, store: Store) -> Path:
 
 
 def undelivered(store: Store) -> Iterator[Undelivered]:
-    """Yield the cells that wait for this store."""
-    for home in _homes(store):
+    """Yield the cells that wait for this store, from folders that no other user can have written to."""
+    for home in filter(_is_private, _homes(store)):
         for folder in sorted(home.glob("[!.]*")):
             with suppress(OSError, ValueError, KeyError):  # another process delivers it
                 record = read_cell_file(folder.as_uri(), store.uri)
                 if record is not None:
                     yield Undelivered(record, (folder / _SWEEP_FILE).read_text(encoding="utf-8"), folder)
+
+
+def _make_private(home: Path) -> None:
+    """Make a place for cells, or raise an OSError if another user could read or change what is kept there."""
+    for folder in (home.parent, home):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _is_own(folder):
+            raise PermissionError(errno.EPERM, "another user owns the folder or may write to it", str(folder))
+
+
+def _is_private(home: Path) -> bool:
+    return _is_own(home.parent) and _is_own(home)
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether this is a real folder, not a link, that belongs to this user and that nobody else may write to."""
+    try:
+        status = folder.lstat()
+    except OSError:  # most stores have nothing that waits
+        return False
+    if not stat.S_ISDIR(status.st_mode) or not hasattr(os, "getuid"):
+        return stat.S_ISDIR(status.st_mode)
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _homes(store: Store) -> list[Path]:
