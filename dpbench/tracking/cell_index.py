@@ -44,7 +44,11 @@ class RecordedCell:
 
 
 class CellIndex(Protocol):
-    """What a store of any kind can say about its finished cells. Of several with the same key, the newest comes first."""
+    """What a store of any kind can say about its finished cells. Of several with the same key, the newest comes first.
+
+    The newest is the one that ended last. Starts cannot decide: a cell's run starts its CPU time before its end, and several
+    workers use more CPU time than passes.
+    """
 
     def keys(self, wanted: Collection[str]) -> set[str]:
         """Return those of the wanted keys under which a cell is recorded."""
@@ -85,7 +89,7 @@ class _Queries:
         question = f"SELECT run_uuid, key, value FROM tags WHERE key IN ({changing}) AND run_uuid IN ({runs})"
         for run_id, name, value in self._rows(question, narrow):
             tags.setdefault(run_id, {})[name] = value
-        question = f"SELECT keys.value, runs.run_uuid, runs.artifact_uri {chosen} ORDER BY runs.start_time DESC"
+        question = f"SELECT keys.value, runs.run_uuid, runs.artifact_uri {chosen} ORDER BY runs.end_time DESC"
         for key, run_id, artifact_uri in self._rows(question, narrow):
             if known is None or key in known:
                 yield RecordedCell(key, run_id, artifact_uri, tags.get(run_id, {}))
@@ -154,10 +158,10 @@ class _Searches:
     def _runs(self, wanted: Collection[str] | None) -> Iterator["Run"]:
         if wanted is not None and len(wanted) <= MAX_SINGLE_SEARCHES:
             for key in sorted(wanted):
-                yield from self._store.search(f"{_FINISHED_QUERY} and tags.`{names.KEY}` = '{key}'")
+                yield from self._store.search(f"{_FINISHED_QUERY} and tags.`{names.KEY}` = '{key}'", newest_by="end_time")
             return
         known = None if wanted is None else set(wanted)
-        for run in self._store.search(_FINISHED_QUERY):
+        for run in self._store.search(_FINISHED_QUERY, newest_by="end_time"):
             if known is None or run.data.tags.get(names.KEY) in known:
                 yield run
 

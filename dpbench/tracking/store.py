@@ -60,9 +60,11 @@ class Store(AbstractContextManager["Store"]):
     def is_server(self) -> bool:
         return scheme(self.uri) in SERVERS
 
-    def search(self, query: str, limit: int | None = None, experiments: Sequence[str] = ()) -> Iterator["Run"]:
+    def search(
+        self, query: str, limit: int | None = None, experiments: Sequence[str] = (), newest_by: str = "start_time"
+    ) -> Iterator["Run"]:
         """Yield the runs of the experiment, or of others by their ids, that match a query, the newest first, page by page."""
-        newest, size, token = ["attributes.start_time DESC"], limit or PAGE_SIZE, None
+        newest, size, token = [f"attributes.{newest_by} DESC"], limit or PAGE_SIZE, None
         while True:
             ids = list(experiments) or [self.experiment_id]
             page = self.client.search_runs(ids, query, max_results=size, order_by=newest, page_token=token)
