@@ -6,6 +6,7 @@ are looked up one by one, and for many the pages of all cells are read.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.records import names
@@ -81,18 +82,20 @@ class _Queries:
 
     def cells(self, wanted: Collection[str] | None) -> Iterator[RecordedCell]:
         few = wanted is not None and len(wanted) <= MAX_KEYS_PER_QUERY
-        chosen = f"{_FINISHED_CELLS} {'AND keys.value IN :wanted' * few}"
-        narrow, known = wanted if few else None, None if wanted is None else set(wanted)
+        known = None if wanted is None else set(wanted)
+        runs = f"SELECT keys.value AS cell, runs.run_uuid, runs.artifact_uri, runs.end_time {_FINISHED_CELLS}"
         changing = ", ".join(f"'{name}'" for name in CHANGING_TAGS)
-        tags: dict[str, dict[str, str]] = {}
-        runs = f"SELECT runs.run_uuid {chosen}"
-        question = f"SELECT run_uuid, key, value FROM tags WHERE key IN ({changing}) AND run_uuid IN ({runs})"
-        for run_id, name, value in self._rows(question, narrow):
-            tags.setdefault(run_id, {})[name] = value
-        question = f"SELECT keys.value, runs.run_uuid, runs.artifact_uri {chosen} ORDER BY runs.end_time DESC"
-        for key, run_id, artifact_uri in self._rows(question, narrow):
+        # One statement, so that no cell that finishes meanwhile is read without its tags.
+        question = (
+            "SELECT cells.cell, cells.run_uuid, cells.artifact_uri, tags.key, tags.value "
+            f"FROM ({runs} {'AND keys.value IN :wanted' * few}) AS cells "
+            f"LEFT JOIN tags ON tags.run_uuid = cells.run_uuid AND tags.key IN ({changing}) "
+            "ORDER BY cells.end_time DESC, cells.run_uuid"
+        )
+        rows = self._rows(question, wanted if few else None)
+        for (key, run_id, artifact_uri), tags in groupby(rows, key=lambda row: row[:3]):
             if known is None or key in known:
-                yield RecordedCell(key, run_id, artifact_uri, tags.get(run_id, {}))
+                yield RecordedCell(key, run_id, artifact_uri, {name: value for *_, name, value in tags if name is not None})
 
     def params_under_other_keys(self, digest_key: str) -> Iterator[Mapping[str, str]]:
         others = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,24 @@ def test_an_audit_that_came_later_counts(index: CellIndex, writer: Writer, make_
     (cell,) = index.cells(["a"])
     assert cell.tags == {"dpbench.guarantee": "sound", "dpbench.sound": "true"}
     assert writer.finished(["a"])["a"].sound
+
+
+def test_a_cell_that_finishes_while_the_database_is_asked_is_read_with_its_tags_or_not_at_all(
+    store: Store, writer: Writer, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags = {"dpbench.guarantee": "refuted", "dpbench.sound": "false"}
+    writer.write(make_record("before", tags=tags), None)
+    rows = _Queries._rows
+
+    def then_a_cell_finishes(*arguments: Any, **values: Any) -> Any:
+        answer = rows(*arguments, **values)
+        writer.write(make_record("meanwhile", tags=tags), None)
+        return answer
+
+    monkeypatch.setattr(_Queries, "_rows", then_a_cell_finishes)
+    cells = list(_Queries(store).cells(None))
+    assert {cell.key for cell in cells} >= {"before"}
+    assert [cell.tags for cell in cells] == [tags] * len(cells)
 
 
 def test_cells_of_private_tables_under_another_key_are_counted(index: CellIndex, writer: Writer, make_record: MakeRecord) -> None:
