@@ -36,6 +36,7 @@ class Recording:
         self.finished: dict[str, CellRecord] = {}
         """The records of the cells that this process ran, by key."""
         self._begun: set[str] = set()
+        """The keys of the cells that this process claimed and runs. Cells that run again are not claimed."""
         self._kept: Path | None = None
         """Where finished cells wait that the store could not take."""
 
@@ -81,7 +82,8 @@ class Recording:
             except StoreLost as lost:
                 raise Unfinished(f"{lost} {self.whereabouts}") from lost
         if not self._claims.exclusive:
-            self._writer.mark_duplicates(self.finished.values())
+            # a cell that ran again was recorded before on purpose: the new record replaces the old one
+            self._writer.mark_duplicates(record for key, record in self.finished.items() if key in self._begun)
 
     @property
     def whereabouts(self) -> str:

@@ -14,9 +14,9 @@ import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import TEMPORARILY_UNAVAILABLE
 
-from dpbench.sweeps import recording
+from dpbench.sweeps import execution, recording
 from dpbench.tracking import patience
-from dpbench.tracking.claims import claims_on
+from dpbench.tracking.claims import _ListedClaims, claims_on
 from dpbench.tracking.store import open_store
 
 PAIR = ("-m", "mechanism=fm,dpba", "epsilon=0.1,0.8", "dataset=gaussian", "dataset.n=60", "dataset.d=2", "splits.repeats=2")
@@ -150,3 +150,29 @@ def test_with_rerun_nothing_is_taken_from_others(home: Any) -> None:
         claims.take([run.data.tags["dpbench.key"] for run in home.runs()])
         assert home.run(*PAIR, "rerun=true").counted == "Cells: 4 run."
     assert records_a_cell(home.folder) == [2] * 4
+
+
+def test_a_record_that_rerun_replaces_does_not_make_the_new_one_a_duplicate(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a store without locks, as a server is one, a sweep marks cells that another one recorded at the same moment."""
+    monkeypatch.setattr(execution, "claims_on", _ListedClaims)
+    assert home.run(*PAIR).counted == "Cells: 4 run."
+    assert home.run(*PAIR, "rerun=true").counted == "Cells: 4 run."
+    assert records_a_cell(home.folder) == [2] * 4
+    assert [run.data.tags.get("dpbench.duplicate_of") for run in home.runs()] == [None] * 8
+
+
+def test_of_two_sweeps_without_locks_the_one_that_records_a_cell_later_marks_it(
+    home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "claims_on", _ListedClaims)
+    whole = recording.Recording._keep
+
+    def after_another_one(self: recording.Recording, record: Any) -> None:
+        self._writer.write(record, None)
+        whole(self, record)
+
+    monkeypatch.setattr(recording.Recording, "_keep", after_another_one)
+    assert home.run(*PAIR).counted == "Cells: 4 run."
+    theirs = {run.info.run_id for run in home.runs() if "mlflow.parentRunId" not in run.data.tags}
+    marks = [run.data.tags.get("dpbench.duplicate_of") for run in home.runs() if run.info.run_id not in theirs]
+    assert sorted(marks) == sorted(theirs)
