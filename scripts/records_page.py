@@ -94,7 +94,8 @@ cell, and the first record counts.
 
 A store that does not answer is waited for, up to 90 seconds. After that, or if its disk is full, the sweep goes on: finished
 cells are kept in `mlflow.undelivered` next to the store (or in the cache folder, or with the temporary files), and the same
-command delivers them. They are as private as the store.
+command delivers them. They are as private as the store: a folder that belongs to another user, or that another user may write
+to, is neither read nor used.
 
 The files of a SQLite store are looked up next to it, so that a project's folder can be moved or copied. A cell with a missing
 file counts as not recorded.
