@@ -90,7 +90,7 @@ host that looks, or if it was silent for 15 minutes.
 Sweeps that run at the same time share their cells: each claims a cell before it runs it, and waits for cells that another one has
 claimed. A claim is a lock, next to a SQLite file (`mlflow.db.claims`) or in PostgreSQL, and ends with its process. On an MLflow
 server, which has no locks, a running sweep lists its cells in `claims.json`: two that begin within the same moment may both run a
-cell, and the first record counts.
+cell, and the newest record counts.
 
 A store that does not answer is waited for, up to 90 seconds. After that, or if its disk is full, the sweep goes on: finished
 cells are kept in `mlflow.undelivered` next to the store (or in the cache folder, or with the temporary files), and the same

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from dpbench.accounting.costs import Pure
-from dpbench.contracts.mechanism import OneRunCurator, OneRunMechanism
+from dpbench.base.errors import Refused
+from dpbench.contracts.mechanism import OneRunCurator, OneRunMechanism, fit_closed
 from dpbench.data.bins import Binning
 from dpbench.data.blocks import Block
+from dpbench.data.scaling import scale
+from dpbench.data.splits import Splits
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Overspent
-from dpbench.privacy.noise import Draws, geometric, laplace
+from dpbench.privacy.noise import Draws, Laplace, geometric, laplace
 from dpbench.privacy.queries.histogram import Histogram
 from dpbench.registry.lookup import registry
 
@@ -47,6 +50,15 @@ class Uneven(OneRunMechanism):
         query = problem.polynomial()
         noise = laplace(query.l1_bound("tight"), budget.epsilon * (0.5 if curator.n == 80 else 1.0), "p")
         return np.asarray(curator.release(query, noise)[: problem.geometry.dimension])
+
+
+@pytest.fixture
+def block(table) -> Block:
+    generator = np.random.default_rng(0)
+    x = generator.uniform(-1, 1, (121, 4))
+    rows = scale(table(x, np.tanh(x.sum(axis=1))), "box", True, "real")
+    splits = Splits(repeats=3, folds=3)
+    return Block(lambda r: rows, lambda r: splits.assign(rows.n, rows.n, 0, "t", r), range(3), splits.parts, splits.tests)
 
 
 def curator_of(block: Block) -> Curator:
@@ -232,6 +244,62 @@ def test_used_directly_auto_draws_the_noise_of_tight(name, block, make) -> None:
         mechanism.fit(curator, make("model", "linear").prepare(curator), BUDGET)
         ledgers.append(curator.ledger.as_dict())
     assert ledgers[0] == ledgers[1]
+
+
+# -- how the core runs a mechanism -----------------------------------------------------------------------------------------
+
+
+class Vandal(Twin):
+    """Does what ``harm`` says to what it is handed, and then what its base does."""
+
+    name = "vandal"
+    harm: Any = None
+
+    def fit(self, curator: Any, problem: Any, budget: Any) -> Any:
+        type(self).harm(curator, problem)
+        return super().fit(curator, problem, budget)
+
+
+def test_a_plugin_cannot_change_the_problem_that_other_cells_use(block, make) -> None:
+    problem = make("model", "ridge").prepare(curator_of(block))
+    before = fit_closed(Twin(), problem, curator_of(block), BUDGET).weights
+    problem.exact(block.train)
+    seen: list[Any] = []
+
+    def harm(curator: Any, own: Any) -> None:
+        seen.append(own)
+        own.penalty = own.penalty * 1e6
+
+    Vandal.harm = staticmethod(harm)
+    fit_closed(Vandal(), problem, curator_of(block), BUDGET)
+    np.testing.assert_array_equal(fit_closed(Twin(), problem, curator_of(block), BUDGET).weights, before)
+    assert seen[0] is not problem
+    assert all(value is not block.train for value in vars(seen[0]).values()), "no rows hang on it"
+
+
+def test_a_plugin_that_replaces_a_function_is_refused_and_the_function_is_put_back(block, make) -> None:
+    standard = Laplace.standard
+    Vandal.harm = staticmethod(
+        lambda curator, problem: setattr(Laplace, "standard", lambda self, generator, size: np.zeros(size))
+    )
+    problem = make("model", "linear").prepare(curator_of(block))
+    with pytest.raises(Refused, match=r"The mechanism vandal replaces functions of dpbench: Laplace\.standard"):
+        fit_closed(Vandal(), problem, curator_of(block), BUDGET)
+    assert Laplace.standard is standard
+
+
+@pytest.mark.parametrize("what", ["moments", "rows", "n", "answer"])
+def test_what_a_plugin_is_handed_is_read_only(what, block, make) -> None:
+    curator = curator_of(block)
+    query = make("model", "linear").prepare(curator).polynomial()
+    arrays = {
+        "moments": lambda: curator.leak("w", "w", lambda sample: sample.moments.xy),
+        "rows": lambda: curator.leak("w", "w", lambda sample: sample.rows(0).x),
+        "n": lambda: curator.n,
+        "answer": lambda: curator.release(query, laplace(1.0, 0.1, "p")),
+    }
+    with pytest.raises(ValueError, match="read-only"):
+        arrays[what]()[:] = 0.0
 
 
 def test_a_mechanism_that_says_so_fits_the_same_under_every_budget(block, make) -> None:
