@@ -108,13 +108,18 @@ class StreamedRows(DatasetRows):
         shape = self.scaler.geometry, sums.grams[index], sums.counts[index], repeats, self.splits.tests
         return StreamedBlock(*shape, self._blocks_of)
 
-    def whole_sample(self) -> WholeStreamedSample:
-        """Return all rows, seen through their sums and read again for every query that a release answers."""
+    def whole_sample(self, check: Callable[[], None]) -> WholeStreamedSample:
+        """Return all rows, seen through their sums and read again for every query that a release answers.
+
+        ``check`` is called after every pass, before its sum is used: it may refuse rows that changed.
+        """
         gram = self.sums.grams[0].sum(axis=0)
-        read = self._blocks_of
-        return WholeStreamedSample(
-            self.scaler.geometry, gram, self.stream.rows, lambda: (rows for _, rows in read(0, lambda part: True))
-        )
+
+        def read() -> Iterator[Rows]:
+            yield from (rows for _, rows in self._blocks_of(0, lambda part: True))
+            check()
+
+        return WholeStreamedSample(self.scaler.geometry, gram, self.stream.rows, read)
 
     def _blocks_of(self, repeat: int, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Rows]]:
         """Read the blocks of rows whose part in a repeat is wanted, with this part."""

@@ -23,7 +23,7 @@ def command(arguments: tuple[str, ...]) -> int:
     from dpbench.cli._plain_keys import read_keys, read_number
     from dpbench.files.chained_file import BrokenChain
     from dpbench.registry.lookup import build
-    from dpbench.releases.budget_book import ANY_TABLE, DEFAULT_DELTA, BudgetBook, Ceiling, table_of
+    from dpbench.releases.budget_book import ANY_TABLE, DEFAULT_DELTA, BudgetBook, Ceiling, Payer
 
     names = [text for text in arguments if "=" not in text]
     keys = read_keys("budget", [text for text in arguments if "=" in text], ("ceiling", "delta"))
@@ -31,7 +31,7 @@ def command(arguments: tuple[str, ...]) -> int:
         raise Refused(f"A ceiling is set for one table, or for all. Got {len(names)} names.")
     if "delta" in keys and "ceiling" not in keys:
         raise Refused("The key 'delta' belongs to a ceiling: ceiling=3 delta=1e-5. Got no ceiling.")
-    table = table_of(build("dataset", {"name": "table", "path": names[0]})) if names else ANY_TABLE
+    table = Payer.of(build("dataset", {"name": "table", "path": names[0]})).digest if names else ANY_TABLE
     book = BudgetBook()
     try:
         if "ceiling" in keys:

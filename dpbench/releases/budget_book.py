@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 from dpbench.accounting.composition import compose
 from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp, cost_of
@@ -63,6 +64,26 @@ class Ceiling:
 
 
 @dataclass(frozen=True)
+class Payer:
+    """The table that pays for a release, as it was when this was made: its file may be replaced later."""
+
+    label: str
+    source: str
+    """The text that names the rows, whatever columns and bounds a release uses."""
+    synthetic: bool = False
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Self:
+        """Return the table of a dataset as it is now."""
+        return cls(dataset.display_name, dataset.source() or dataset.name, dataset.synthetic)
+
+    @property
+    def digest(self) -> str:
+        """The keyed digest that names the table in the book."""
+        return keyed_digest("budget book", self.source.encode())
+
+
+@dataclass(frozen=True)
 class BookEntry:
     """A release in the book."""
 
@@ -89,13 +110,13 @@ class BudgetBook:
         named = os.environ.get(VARIABLE)
         self._file = ChainedFile(path or (user_path(named) if named else user_folder() / "budget_book.jsonl"))
 
-    def reserve(self, dataset: Dataset, budget: Budget, neighbours: str, mechanism: str, file: str) -> str:
+    def reserve(self, payer: Payer, budget: Budget, neighbours: str, mechanism: str, file: str) -> str:
         """Enter the most that a release may spend, or refuse it; return the hash that names the entry."""
-        table, cost = table_of(dataset), cost_of_budget(budget)
+        table, cost = payer.digest, cost_of_budget(budget)
 
         def decide(records: Sequence[Record]) -> Record:
             ceiling_in(records, table).check(spent_in(records, table), cost)
-            entry = {"table": table, "label": dataset.display_name, "cost": cost.as_dict(), "neighbours": neighbours}
+            entry = {"table": table, "label": payer.label, "cost": cost.as_dict(), "neighbours": neighbours}
             return {"kind": "release", **entry, "mechanism": mechanism, "file": file, "time": _now()}
 
         return str(self._file.append(decide)["hash"])
@@ -117,17 +138,17 @@ class BudgetBook:
 class Reservation:
     """One release's place in the book, for the steps of the release that know when to enter, take back and mark it."""
 
-    def __init__(self, book: BudgetBook, mechanism: str, file: str, payer: Dataset | None = None) -> None:
+    def __init__(self, book: BudgetBook, mechanism: str, file: str, payer: Payer | None = None) -> None:
         self._book, self._mechanism, self._file_name = book, mechanism, file
         self._payer = payer
-        """The table that pays, where the rows are fitted from elsewhere: from a DataFrame, say."""
+        """The table that pays, where the fitted rows come from elsewhere: from a DataFrame, say."""
         self._entry: str | None = None
 
-    def __call__(self, dataset: Dataset, budget: Budget, neighbours: str) -> Callable[[], None]:
+    def __call__(self, table: Payer, budget: Budget, neighbours: str) -> Callable[[], None]:
         """Enter the release before noise is drawn; return what takes it back. Synthetic rows belong to nobody."""
-        if dataset.synthetic:
+        if table.synthetic:
             return lambda: None
-        payer = self._payer or dataset
+        payer = self._payer or table
         self._entry = entry = self._book.reserve(payer, budget, neighbours, self._mechanism, self._file_name)
 
         def take_back() -> None:
@@ -145,11 +166,6 @@ class Reservation:
         """Mark that the file of the release was written."""
         if self._entry is not None:
             self._book.mark(self._entry, "written")
-
-
-def table_of(dataset: Dataset) -> str:
-    """Return the keyed digest that names a table in the book: of its rows, whatever columns and bounds a release uses."""
-    return keyed_digest("budget book", (dataset.source() or dataset.name).encode())
 
 
 def cost_of_budget(budget: Budget) -> Cost:

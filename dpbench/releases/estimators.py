@@ -17,7 +17,7 @@ from dpbench.files.data_frames import remove_frames, store_frame
 from dpbench.privacy.ledger import Budget
 from dpbench.records.leaks import BOUNDS_FROM_DATA
 from dpbench.registry.lookup import build
-from dpbench.releases.budget_book import BudgetBook, Reservation
+from dpbench.releases.budget_book import BudgetBook, Payer, Reservation
 from dpbench.releases.declared_columns import DeclaredColumns, declared_columns
 from dpbench.releases.feature_frames import feature_frame, has_other_cells, refuse_texts
 from dpbench.releases.fit_release import release
@@ -125,7 +125,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """Return the place in the budget book of a fit that a table pays for; simulated noise costs nothing."""
         if self.charge_to is None or self.noise != "secure":
             return None
-        payer = build("dataset", {"name": "table", "path": str(self.charge_to)})
+        payer = Payer.of(build("dataset", {"name": "table", "path": str(self.charge_to)}))
         return Reservation(BudgetBook(), mechanism, type(self).__name__, payer)
 
     def _config(self) -> dict[str, Any]:

@@ -32,12 +32,13 @@ from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import NoSecureNoise, SecureCurator
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import build, registry
+from dpbench.releases.budget_book import Payer
 from dpbench.releases.interval_making import check_method, make_section
 from dpbench.releases.release_data import ReleaseData, read_all_rows
 from dpbench.releases.release_file import Release
 from dpbench.releases.statement import statement_of
 
-Reserve = Callable[[Dataset, Budget, Neighbours], Callable[[], None]]
+Reserve = Callable[[Payer, Budget, Neighbours], Callable[[], None]]
 """Enters what a fit may spend at most before noise is drawn, or refuses it; returns what takes the entry back."""
 
 CostCheck = Callable[[Sequence[Cost]], None]
@@ -105,7 +106,7 @@ def release(
     vouched_by = replayed(request, data) if request.secure else {}
     if check_costs is not None and request.secure:
         check_costs(request.costs(data))
-    fit, ledger = fitted(request, data, partial(reserve, request.dataset))
+    fit, ledger = fitted(request, data, partial(reserve, data.payer))
     return released(request, data, fit, {"ledger": ledger.as_dict(), "vouched_by": vouched_by})
 
 

@@ -16,6 +16,7 @@ from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Table
+from dpbench.releases.budget_book import Payer
 from dpbench.sweeps.streamed_tables import needs_rows
 
 
@@ -27,6 +28,8 @@ class ReleaseData:
     """The table; of a streamed one, what is declared of it."""
     sample: Sample
     rows: int
+    payer: Payer
+    """The table that was read: it pays for the release."""
 
     @property
     def n(self) -> int:
@@ -42,7 +45,16 @@ class ReleaseData:
 
 def read_all_rows(dataset: Dataset, model: Model, mechanisms: Sequence[Mechanism], seed: int) -> ReleaseData:
     """Return all rows of a dataset, scaled; a table that is streamed is read once, which checks it."""
-    return _streamed(dataset, model, mechanisms) if dataset.streams() else _loaded(dataset, model, seed)
+    with _quoting_no_row(dataset):
+        payer = Payer.of(dataset)  # before the rows are read: a file that is replaced from here on is noticed
+    data = _streamed(dataset, model, mechanisms, payer) if dataset.streams() else _loaded(dataset, model, seed, payer)
+    _check_same(dataset, payer)
+    return data
+
+
+def replaced(dataset: Dataset) -> Refused:
+    """Return the refusal of a table whose rows changed while they were read: another table would pay for them."""
+    return Refused(f"The file of {dataset.display_name} was replaced while its rows were read: run the release again.")
 
 
 def _table(dataset: Dataset, seed: int) -> Table:
@@ -51,20 +63,28 @@ def _table(dataset: Dataset, seed: int) -> Table:
         return dataset.select(stream(seed, identity(dataset), "table", 0 if dataset.redrawn() else -1))
 
 
-def _loaded(dataset: Dataset, model: Model, seed: int) -> ReleaseData:
+def _loaded(dataset: Dataset, model: Model, seed: int, payer: Payer) -> ReleaseData:
     """Load all rows, and scale them."""
     table = _table(dataset, seed)
-    return ReleaseData(table, WholeSample(scale(table, dataset.scaling, model.intercept, model.target)), table.rows)
+    return ReleaseData(table, WholeSample(scale(table, dataset.scaling, model.intercept, model.target)), table.rows, payer)
 
 
-def _streamed(dataset: Dataset, model: Model, mechanisms: Sequence[Mechanism]) -> ReleaseData:
-    """Read all rows once, which checks them; every query reads them again."""
+def _streamed(dataset: Dataset, model: Model, mechanisms: Sequence[Mechanism], payer: Payer) -> ReleaseData:
+    """Read all rows once, which checks them; every query reads them again, and refuses a file that was replaced."""
     for mechanism in mechanisms:
         if reason := needs_rows(mechanism, model):
             raise Refused(reason)
     with one_thread(), _quoting_no_row(dataset):
         rows = StreamedRows(dataset, model, Splits(repeats=1, by="blocks"), seed=0)
-        return ReleaseData(rows.stream.head, rows.whole_sample(), rows.stream.rows)
+        sample = rows.whole_sample(lambda: _check_same(dataset, payer))
+        return ReleaseData(rows.stream.head, sample, rows.stream.rows, payer)
+
+
+def _check_same(dataset: Dataset, payer: Payer) -> None:
+    """Refuse rows that were read if their table is no longer the one that pays for them."""
+    with _quoting_no_row(dataset):
+        if Payer.of(dataset) != payer:
+            raise replaced(dataset)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
 from dpbench.releases.error_score import ErrorScore, score_noise
 from dpbench.releases.fit_release import FitRequest, Reserve, fitted, released, replayed
-from dpbench.releases.release_data import ReleaseData, read_all_rows
+from dpbench.releases.release_data import ReleaseData, read_all_rows, replaced
 from dpbench.releases.release_file import Release
 from dpbench.releases.selection_section import proof_of, selection_section
 
@@ -74,7 +74,7 @@ def selected_release(configs: Sequence[Mapping[str, Any]], reserve: Reserve = la
     for candidate in candidates:
         _rehearse(candidate)
     budget, neighbours = _budget(plan), candidates[0].data.sample.geometry.neighbours
-    reserve(requests[0].dataset, budget, neighbours)
+    reserve(candidates[0].data.payer, budget, neighbours)
     with _spent(plan):
         order = range(len(candidates)) if plan.way == "each once" else STOPPING.candidates(len(candidates))
         best = _best(_attempts(plan, candidates, order))
@@ -101,6 +101,8 @@ def _tables(requests: Sequence[FitRequest]) -> list[ReleaseData]:
         if request.model.intercept not in tables:
             tables[request.model.intercept] = read_all_rows(request.dataset, request.model, same, request.settings.seed)
         request.check(tables[request.model.intercept])
+    if len({data.payer for data in tables.values()}) > 1:
+        raise replaced(requests[0].dataset)
     return [tables[request.model.intercept] for request in requests]
 
 

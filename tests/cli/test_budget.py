@@ -9,7 +9,7 @@ import pytest
 from dpbench.__main__ import main
 from dpbench.privacy.ledger import Budget
 from dpbench.registry.lookup import build
-from dpbench.releases.budget_book import BudgetBook
+from dpbench.releases.budget_book import BudgetBook, Payer
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -52,7 +52,7 @@ def test_a_file_has_a_ceiling_of_its_own(capsys: pytest.CaptureFixture[str], tmp
 def test_a_ceiling_below_what_is_spent_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,wage\n1,2\n")
     people = build("dataset", {"name": "table", "path": "people.csv"})
-    BudgetBook().reserve(people, Budget(2.0, currency="pure"), "replace_one", "fm", "m.json")
+    BudgetBook().reserve(Payer.of(people), Budget(2.0, currency="pure"), "replace_one", "fm", "m.json")
     assert main(["budget", "people.csv", "ceiling=3"]) == 0
     assert "Reached already" not in capsys.readouterr().out
     assert main(["budget", "people.csv", "ceiling=1"]) == 0

@@ -11,6 +11,7 @@ from dpbench.__main__ import main
 from dpbench.privacy.ledger import Budget
 from dpbench.registry.lookup import build
 from dpbench.releases import fit_release
+from dpbench.releases.budget_book import Payer
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -68,7 +69,7 @@ def test_an_interrupted_release_says_whether_its_epsilon_is_spent(
     monkeypatch.setenv("DPBENCH_BUDGET_BOOK", str(tmp_path / "book.jsonl"))
 
     def interrupted(config: dict[str, Any], *, reserve: Any) -> None:
-        take_back = reserve(build("dataset", config["dataset"]), Budget(1.0, currency="pure"), "replace_one")
+        take_back = reserve(Payer.of(build("dataset", config["dataset"])), Budget(1.0, currency="pure"), "replace_one")
         if taken_back:
             take_back()
         raise KeyboardInterrupt

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,22 +13,9 @@ from dpbench.accounting.conversion import epsilon_of_gdp
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget
 from dpbench.registry.lookup import build
-from dpbench.releases.budget_book import BudgetBook, Ceiling, Reservation, ceiling_in, entries_in, spent_in, table_of
+from dpbench.releases.budget_book import BudgetBook, Ceiling, Payer, Reservation, ceiling_in, entries_in, spent_in
 
-
-@dataclass(frozen=True)
-class People:
-    """What the book asks of a dataset."""
-
-    rows: str = "rows"
-    synthetic: bool = False
-    name: str = "people"
-    display_name: str = "people"
-
-    def source(self) -> str:
-        return self.rows
-
-
+PEOPLE = Payer("people", "rows")
 PURE = Budget(1.0, currency="pure")
 
 
@@ -41,7 +25,11 @@ def book(tmp_path: Path) -> BudgetBook:
 
 
 def reserve(book: BudgetBook, budget: Budget = PURE, rows: str = "rows") -> str:
-    return book.reserve(People(rows), budget, "replace_one", "fm", "m.json")  # type: ignore[arg-type]
+    return book.reserve(Payer("people", rows), budget, "replace_one", "fm", "m.json")
+
+
+def digest_of(path: Path, **options: str) -> str:
+    return Payer.of(build("dataset", {"name": "table", "path": str(path), **options})).digest
 
 
 def test_a_release_above_the_ceiling_is_refused_and_leaves_no_entry(book: BudgetBook) -> None:
@@ -56,7 +44,7 @@ def test_a_release_above_the_ceiling_is_refused_and_leaves_no_entry(book: Budget
 
 def test_a_table_may_have_a_ceiling_of_its_own(book: BudgetBook) -> None:
     book.set_ceiling(Ceiling(0.5))
-    book.set_ceiling(Ceiling(5.0), table_of(People()))  # type: ignore[arg-type]
+    book.set_ceiling(Ceiling(5.0), PEOPLE.digest)
     reserve(book)
     with pytest.raises(Refused, match=r"ceiling of 0\.5"):
         reserve(book, rows="other rows")
@@ -64,12 +52,11 @@ def test_a_table_may_have_a_ceiling_of_its_own(book: BudgetBook) -> None:
 
 
 def test_an_entry_counts_until_it_is_taken_back(book: BudgetBook) -> None:
-    table = table_of(People())  # type: ignore[arg-type]
     crashed, written, unasked = (reserve(book) for _ in range(3))
     book.mark(written, "written")
     book.mark(unasked, "taken back")
     assert [entry.state for entry in entries_in(book.records())] == ["not written", "written", "taken back"]
-    assert len(spent_in(book.records(), table)) == 2
+    assert len(spent_in(book.records(), PEOPLE.digest)) == 2
     assert crashed != written
 
 
@@ -77,7 +64,7 @@ def test_costs_are_added_in_their_own_currency(book: BudgetBook) -> None:
     """Two of μ = 0.3 are one of μ = 0.3 √2, which is less than twice the ε of one."""
     for _ in range(2):
         reserve(book, Budget(0.3, 1e-6, "gdp"))
-    spent = Ceiling().total(spent_in(book.records(), table_of(People())))  # type: ignore[arg-type]
+    spent = Ceiling().total(spent_in(book.records(), PEOPLE.digest))
     assert spent == pytest.approx(epsilon_of_gdp(0.3 * math.sqrt(2), 1e-5))
     assert spent < 2 * epsilon_of_gdp(0.3, 1e-5)
 
@@ -90,28 +77,29 @@ def test_failures_beyond_the_delta_of_the_ceiling_are_refused(book: BudgetBook) 
 
 
 def test_synthetic_rows_need_no_budget(book: BudgetBook) -> None:
-    reservation: Any = Reservation(book, "fm", "m.json")
-    reservation(SimpleNamespace(synthetic=True), PURE, "replace_one")()
+    reservation = Reservation(book, "fm", "m.json")
+    reservation(Payer("simulated", "", synthetic=True), PURE, "replace_one")()
     reservation.written()
     assert book.records() == []
 
 
 def test_another_table_may_pay_for_rows_that_come_from_elsewhere(book: BudgetBook) -> None:
-    reservation: Any = Reservation(book, "fm", "PrivateRegressor", People("file"))
-    reservation(People("frame"), PURE, "replace_one")
+    file = Payer("people", "file")
+    reservation = Reservation(book, "fm", "PrivateRegressor", file)
+    reservation(Payer("people", "frame"), PURE, "replace_one")
     reservation.written()
     (entry,) = entries_in(book.records())
-    assert (entry.table, entry.state) == (table_of(People("file")), "written")
+    assert (entry.table, entry.state) == (file.digest, "written")
 
 
 def test_a_table_is_its_rows_whatever_a_release_uses_of_them(tmp_path: Path) -> None:
     path, bounds = tmp_path / "people.csv", tmp_path / "people.yaml"
     path.write_text("age,wage\n1,2\n")
     bounds.write_text("columns: {age: [0, 100]}")
-    first = table_of(build("dataset", {"name": "table", "path": str(path)}))
-    assert first == table_of(build("dataset", {"name": "table", "path": str(path), "bounds": str(bounds), "target": "wage"}))
+    first = digest_of(path)
+    assert first == digest_of(path, bounds=str(bounds), target="wage")
     (tmp_path / "other.csv").write_text("age,wage\n1,3\n")
-    assert first != table_of(build("dataset", {"name": "table", "path": str(tmp_path / "other.csv")}))
+    assert first != digest_of(tmp_path / "other.csv")
 
 
 @pytest.mark.parametrize("ceiling", [(0, 1e-6), (-1, 1e-6), (math.nan, 1e-6), (1, 0), (1, 1)])
@@ -123,12 +111,10 @@ def test_a_ceiling_that_is_none_is_refused(ceiling: tuple[float, float]) -> None
 RACE = """
 import os, sys
 from pathlib import Path
-from types import SimpleNamespace
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget
-from dpbench.releases.budget_book import BudgetBook
+from dpbench.releases.budget_book import BudgetBook, Payer
 
-dataset = SimpleNamespace(synthetic=False, name="people", display_name="people", source=lambda: "rows")
 ready, start = os.pipe()
 children = []
 for number in range(100):
@@ -137,7 +123,8 @@ for number in range(100):
         os.close(start)
         os.read(ready, 1)  # ends when the parent closes its end: all start together
         try:
-            BudgetBook(Path(sys.argv[1])).reserve(dataset, Budget(0.1, currency="pure"), "replace_one", "fm", "m.json")
+            book = BudgetBook(Path(sys.argv[1]))
+            book.reserve(Payer("people", "rows"), Budget(0.1, currency="pure"), "replace_one", "fm", "m.json")
         except Refused:
             os._exit(7)
         except BaseException:

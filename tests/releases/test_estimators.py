@@ -15,7 +15,7 @@ import dpbench
 from dpbench.base.errors import Refused
 from dpbench.registry.lookup import build
 from dpbench.releases import estimators
-from dpbench.releases.budget_book import BudgetBook, Ceiling, entries_in, table_of
+from dpbench.releases.budget_book import BudgetBook, Ceiling, Payer, entries_in
 from dpbench.releases.fitted_rows import FittedRows
 
 pytest.importorskip("sklearn", minversion="1.6")
@@ -83,7 +83,7 @@ def test_a_fit_is_charged_to_the_table_in_a_file(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("DPBENCH_BUDGET_BOOK", str(tmp_path / "book.jsonl"))
     X, y = people()
     X.assign(wage=y).to_csv(tmp_path / "people.csv", index=False)
-    table = table_of(build("dataset", {"name": "table", "path": str(tmp_path / "people.csv")}))
+    table = Payer.of(build("dataset", {"name": "table", "path": str(tmp_path / "people.csv")})).digest
     BudgetBook().set_ceiling(Ceiling(3.0), table)
     charged = regressor(charge_to=str(tmp_path / "people.csv"), budget=dpbench.Budget(epsilon=10))
     charged.fit(X, y)
@@ -93,6 +93,23 @@ def test_a_fit_is_charged_to_the_table_in_a_file(monkeypatch: pytest.MonkeyPatch
         charged.fit(X, y)
     simulated(charge_to="nowhere.csv").fit(X, y)
     assert len(entries_in(BudgetBook().records())) == 1
+
+
+def test_the_file_as_it_was_when_the_fit_began_is_charged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DPBENCH_BUDGET_BOOK", str(tmp_path / "book.jsonl"))
+    X, y = people()
+    X.assign(wage=y).to_csv(tmp_path / "people.csv", index=False)
+    payer = Payer.of(build("dataset", {"name": "table", "path": str(tmp_path / "people.csv")}))
+    release = estimators.release
+
+    def replace_file_and_release(*arguments: Any, **keywords: Any) -> Any:
+        (tmp_path / "people.csv").write_text("age,sex,wage\n20,f,1000\n")
+        return release(*arguments, **keywords)
+
+    monkeypatch.setattr(estimators, "release", replace_file_and_release)
+    regressor(charge_to=str(tmp_path / "people.csv")).fit(X, y)
+    (entry,) = entries_in(BudgetBook().records())
+    assert entry.table == payer.digest
 
 
 def test_it_is_the_release_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

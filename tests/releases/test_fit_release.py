@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Draws
 from dpbench.registry.lookup import build
 from dpbench.releases import fit_release, release_data
+from dpbench.releases.budget_book import BudgetBook, Payer, Reservation, entries_in
 from dpbench.releases.release_file import Release
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 from dpbench.sweeps.hydra.composition import grid_points
@@ -134,6 +136,34 @@ def test_a_mechanism_that_needs_rows_is_not_released_from_a_streamed_table(tmp_p
     (point,) = grid_points([*table, "dataset.stream=true", "mechanism=privr", "epsilon=1"])
     with pytest.raises(Refused, match=r"^privr needs the rows, not only sums of products of columns, and the table is streamed"):
         fit_release.release(point.config)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_table_that_was_read_is_charged_even_if_its_file_is_replaced_later(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stream: bool
+) -> None:
+    """A streamed table is read again for the fit, which is then refused."""
+    pytest.importorskip("opendp")
+    path = tmp_path / "it.csv"
+    path.write_text("a,pay\n" + "0.5,1\n0,0\n" * 20)
+    table = ["dataset=table", f"dataset.path={path}", "dataset.target=pay", "dataset.bounds={a:[0,1],pay:[0,1]}"]
+    (point,) = grid_points([*table, f"dataset.stream={stream}".lower(), "mechanism=ssp", "epsilon=1", "budget=matched"])
+    read = Payer.of(build("dataset", point.config["dataset"]))
+
+    def replayed(*_: Any) -> dict[str, Any]:
+        path.write_text("a,pay\n" + "1,1\n0,0.5\n" * 20)
+        return {"n": 8}
+
+    monkeypatch.setattr(fit_release, "replayed", replayed)
+    book = BudgetBook(tmp_path / "book.jsonl")
+    reservation = Reservation(book, "ssp", "m.json")
+    if stream:
+        with pytest.raises(Refused, match="was replaced while its rows were read"):
+            fit_release.release(point.config, reserve=reservation)
+    else:
+        fit_release.release(point.config, reserve=reservation)
+    (entry,) = entries_in(book.records())
+    assert entry.table == read.digest
 
 
 def test_simulated_noise_comes_from_the_seed_and_reserves_nothing() -> None:

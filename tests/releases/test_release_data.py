@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpbench.base.errors import Refused
 from dpbench.contracts.dataset import Dataset
 from dpbench.data.persons import Persons
 from dpbench.registry.lookup import build
+from dpbench.releases import release_data
 from dpbench.releases.release_data import read_all_rows
 
 LINEAR = build("model", {"name": "linear"})
@@ -24,11 +26,15 @@ def table(path: Path, stream: bool) -> Dataset:
     return build("dataset", {"name": "table", "path": str(path), "target": "pay", "bounds": bounds, "stream": stream})
 
 
+def write_rows(path: Path, seed: int) -> None:
+    rows = np.random.default_rng(seed).uniform(0, 1, (5000, 3)).round(3)
+    lines = "".join(f"{a},{b},{pay}\n" for a, b, pay in rows.tolist())
+    path.write_text(f"a,b,pay\n{lines}")
+
+
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    rows = np.random.default_rng(0).uniform(0, 1, (5000, 3)).round(3)
-    lines = "".join(f"{a},{b},{pay}\n" for a, b, pay in rows.tolist())
-    (tmp_path / "people.csv").write_text(f"a,b,pay\n{lines}")
+    write_rows(tmp_path / "people.csv", seed=0)
     return tmp_path / "people.csv"
 
 
@@ -52,12 +58,36 @@ def test_where_persons_have_several_rows_the_persons_are_public_and_the_rows_are
     assert replace(data, table=replace(data.table, persons=persons)).size == {"persons": 2000, "rows_per_person": 3}
 
 
+@pytest.mark.parametrize(("stream", "reader"), [(False, "_loaded"), (True, "_streamed")])
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(
+    people: Path, monkeypatch: pytest.MonkeyPatch, stream: bool, reader: str
+) -> None:
+    read = getattr(release_data, reader)
+
+    def replace_and_read(*arguments: Any) -> Any:
+        write_rows(people, seed=1)
+        return read(*arguments)
+
+    monkeypatch.setattr(release_data, reader, replace_and_read)
+    with pytest.raises(Refused, match=r"^The file of table people was replaced while its rows were read"):
+        read_all_rows(table(people, stream), LINEAR, [FM], 0)
+
+
+def test_a_streamed_file_that_is_replaced_later_is_refused_when_it_is_read_again(people: Path) -> None:
+    data = read_all_rows(table(people, True), LINEAR, [FM], 0)
+    assert sum(len(rows.z) for rows in data.sample.chunks(0)) == 5000
+    write_rows(people, seed=1)
+    with pytest.raises(Refused, match="was replaced while its rows were read"):
+        list(data.sample.chunks(0))
+
+
 def test_an_error_of_a_dataset_is_refused_without_its_text() -> None:
     def select(_: np.random.Generator) -> None:
         raise ValueError("row 3 is 17")
 
     gaussian = build("dataset", {"name": "gaussian"})
-    broken = SimpleNamespace(name="broken", options=gaussian.options, redrawn=lambda: False, streams=lambda: False, select=select)
+    facts = {"name": "broken", "display_name": "broken", "synthetic": False, "source": lambda: "rows"}
+    broken = SimpleNamespace(**facts, options=gaussian.options, redrawn=lambda: False, streams=lambda: False, select=select)
     with pytest.raises(Refused) as refusal:
         read_all_rows(broken, LINEAR, [FM], 0)
     assert str(refusal.value) == "The dataset broken cannot be loaded: ValueError."

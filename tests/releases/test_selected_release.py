@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,12 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.random_stopping import RandomStopping
+from dpbench.registry.lookup import build
 from dpbench.releases import selected_release as module
+from dpbench.releases.budget_book import BudgetBook, Payer, Reservation, entries_in
 from dpbench.releases.fit_release import FitRequest
 from dpbench.releases.model_card import model_card
-from dpbench.releases.release_data import ReleaseData
+from dpbench.releases.release_data import ReleaseData, read_all_rows
 from dpbench.releases.release_file import Release
 from dpbench.releases.selected_release import Attempt, FitCandidate, selected_release
 from dpbench.releases.verification import verify
@@ -214,6 +217,53 @@ def test_models_of_both_kinds_of_target_are_refused(choose: Choose) -> None:
         )
 
 
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text("a,pay\n" + "0.5,1\n0,0\n" * 20)
+    return tmp_path / "people.csv"
+
+
+def replace_rows(path: Path) -> None:
+    path.write_text("a,pay\n" + "1,1\n0,0.5\n" * 20)
+
+
+def overrides_of(path: Path) -> list[str]:
+    return ["dataset=table", f"dataset.path={path}", "dataset.target=pay", "dataset.bounds={a:[0,1],pay:[0,1]}", "budget=matched"]
+
+
+def test_the_table_that_was_read_is_charged_even_if_its_file_is_replaced_later(
+    monkeypatch: pytest.MonkeyPatch, people: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("opendp")
+    points = grid_points([*overrides_of(people), "mechanism=fm", "mechanism.ridge=2,4", "epsilon=1"])
+    read = Payer.of(build("dataset", points[0].config["dataset"]))
+
+    def replayed(*_: Any) -> dict[str, Any]:
+        replace_rows(people)
+        return VOUCHED
+
+    monkeypatch.setattr(module, "replayed", replayed)
+    book = BudgetBook(tmp_path / "book.jsonl")
+    selected_release([point.config for point in points], Reservation(book, "one of fm", "m.json"))
+    (entry,) = entries_in(book.records())
+    assert entry.table == read.digest
+
+
+def test_candidates_of_different_designs_are_fitted_on_the_same_table(monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
+    """Those with an intercept and those without read the file one after the other."""
+    pytest.importorskip("opendp")
+
+    def read_and_replace(*arguments: Any) -> ReleaseData:
+        data = read_all_rows(*arguments)
+        replace_rows(people)
+        return data
+
+    monkeypatch.setattr(module, "read_all_rows", read_and_replace)
+    points = grid_points([*overrides_of(people), "mechanism=fm", "model.intercept=true,false", "epsilon=1"])
+    with pytest.raises(Refused, match="The file of table people was replaced while its rows were read"):
+        selected_release([point.config for point in points], lambda *_: pytest.fail("charged"))
+
+
 def test_answers_whose_cost_cannot_be_added_up_are_refused_before_anything_is_charged(
     choose: Choose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,7 +300,7 @@ def best_scores(monkeypatch: pytest.MonkeyPatch, errors: np.ndarray, runs: int, 
     table = Table(columns, Column("y", -1, 1), np.zeros((len(errors), 1)), errors)
     geometry = Geometry(("a",), (), False, "box", "real")
     rows = Rows(np.column_stack([np.ones(len(errors)), np.zeros(len(errors)), errors]), geometry)
-    data = ReleaseData(table, WholeSample(rows), len(errors))
+    data = ReleaseData(table, WholeSample(rows), len(errors), Payer("table", "rows"))
     seeds = count(int(errors.sum()) * 10**6)
     monkeypatch.setattr(
         module, "SecureCurator", lambda sample, budget, _: Curator(sample, Draws(next(seeds), "scores", [(0, 0)]), budget)
