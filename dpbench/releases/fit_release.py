@@ -152,7 +152,7 @@ def replayed(request: FitRequest, data: ReleaseData) -> dict[str, Any]:
     if isinstance(rehearsal, str):
         raise Refused(f"{mechanism.name} cannot be released: {rehearsal} No row of the table was used, and no ε is spent.")
     check_method(rehearsal, request.inference)
-    code = fit_digest([type(mechanism), type(model)])
+    code = fit_digest([*registry().mechanisms_behind(mechanism.name, mechanism.options()), type(model)])
     versions = {"dpbench": __version__, "numpy": version("numpy"), "code": code}
     return {"audit": "replay", "passed": True, "n": result.n, **versions}
 

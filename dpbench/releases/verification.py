@@ -125,7 +125,9 @@ def _versions(released: Release, vouched_by: Mapping[str, Any]) -> ReleaseCheck:
 def _digest_here(released: Release) -> str:
     """Return the digest of the code that this installation would fit with; empty where it lacks a component."""
     try:
-        return fit_digest([registry().get(kind, getattr(released, kind)["name"]) for kind in ("mechanism", "model")])
+        options = {key: value for key, value in released.mechanism.items() if key != "name"}
+        mechanisms = registry().mechanisms_behind(released.mechanism["name"], options)
+        return fit_digest([*mechanisms, registry().get("model", released.model["name"])])
     except Refused:
         return ""
 

@@ -14,8 +14,11 @@ from dpbench.accounting.composition import compose
 from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp, cost_of
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
+from dpbench.registry import code_digest
+from dpbench.releases.fit_release import release
 from dpbench.releases.release_file import Release, load_release
 from dpbench.releases.verification import verify
+from dpbench.sweeps.hydra.composition import grid_points
 
 Make = Callable[..., Release]
 
@@ -97,6 +100,19 @@ def test_a_changed_number_does_not_hold(with_costs: Make, tmp_path: Path, keys: 
     place[keys[-1]] = value
     (tmp_path / "m.json").write_text(json.dumps(content))
     assert set(failed(load_release(tmp_path / "m.json"))) == what
+
+
+def test_an_edit_of_a_mechanism_that_an_option_names_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opendp")
+    pytest.importorskip("dp_accounting")
+    keys = ["mechanism=drop_sensitive", "mechanism.base=fm", "mechanism.sensitive=[alcohol]", "dataset=wine", "epsilon=1"]
+    released = release(grid_points(keys)[0].config)
+    assert "the same code" in verify(released)[-1].sentence
+    digest_of = code_digest._digest_of
+    monkeypatch.setattr(
+        code_digest, "_digest_of", lambda files: digest_of(files) + "edited" * any(Path(file).name == "fm.py" for file in files)
+    )
+    assert "other code" in verify(released)[-1].sentence
 
 
 def test_a_section_that_cannot_be_read_is_refused(with_costs: Make) -> None:
