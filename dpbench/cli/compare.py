@@ -27,7 +27,8 @@ def command(as_json: bool, arguments: tuple[str, ...]) -> int:
     A sweep is named by its run id (the first characters are enough), by its preset, or as latest or previous. SWEEP_B may be in
     another store: other.uri=…. Cells with the same parameters, seed, splits and dataset are compared repeat by repeat. One is
     worse if its median error is higher by more than 1 % of the way from the fit without privacy to the mean predictor and a test
-    separates the two, if it accounts more ε, if more of its runs have no finite error, or if it lost its guarantee.
+    separates the two, if it accounts more ε, if more of its runs have no finite error, or if its guarantee is weaker: sound is
+    more than claimed, and claimed more than all others. Any other change of the guarantee is listed as "other guarantee".
     """
     from dpbench.report.statistics.changes import REGRESSIONS, changes
     from dpbench.tracking.sweep_files import read_sweep
@@ -82,7 +83,7 @@ def _print(all_changes: "list[Change]") -> None:
         difference = change.why
         if (comparison := change.comparison) is not None:
             interval = f" ({comparison.low:.4g} to {comparison.high:.4g})" if math.isfinite(comparison.low) else ""
-            difference = f"{comparison.difference.value:.4g}{interval}"
+            difference = f"{comparison.difference.value:.4g}{interval} {change.why}".rstrip()
         table.add_row(run_name(change.cell), change.verdict, *errors, difference)
     if listed:
         print_grid(console(piped_width=PIPED_WIDTH), table)

@@ -14,9 +14,11 @@ from dpbench.base.one_thread import one_thread
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.statistics.paired import PRACTICAL_SHARE, Comparison, compare, distance, holm
 
-Verdict = Literal["same", "better", "worse", "undecided", "failed", "refuted", "other data", "new", "gone"]
+Verdict = Literal["same", "better", "worse", "undecided", "failed", "refuted", "other guarantee", "other data", "new", "gone"]
 REGRESSIONS = ("worse", "failed", "refuted")
 """Verdicts that a change of a mechanism must not have."""
+GUARANTEE_LEVELS = {"sound": 2, "claimed": 1}
+"""How much a guarantee is worth: a claimed one has a proof but no audit. All others are worth nothing."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Change:
     before: CellRecord | None
     after: CellRecord | None
     why: str = ""
-    """What decided, where it was not the error."""
+    """What changed apart from the error."""
     comparison: Comparison | None = None
     """The errors of the two; None where something else decided."""
 
@@ -68,8 +70,9 @@ def _change(before: CellRecord | None, after: CellRecord) -> Change:
         return Change("new", before, after, "It failed before.")
     if after.refuted and not before.refuted:
         return Change("refuted", before, after, after.guarantee_why)
-    if before.ranked and not after.ranked:
-        return Change("worse", before, after, f"Its guarantee was {before.guarantee} and is {after.guarantee}.")
+    guarantees = "" if before.guarantee == after.guarantee else f"Its guarantee was {before.guarantee} and is {after.guarantee}."
+    if GUARANTEE_LEVELS.get(after.guarantee, 0) < GUARANTEE_LEVELS.get(before.guarantee, 0):
+        return Change("worse", before, after, guarantees)
     if after.accounted > before.accounted:
         return Change("worse", before, after, f"Its accounted ε was {before.accounted:g} and is {after.accounted:g}.")
     one, other = (cell.detail.config.get("versions", {}).get("data") for cell in (before, after))
@@ -79,16 +82,18 @@ def _change(before: CellRecord | None, after: CellRecord) -> Change:
     if lost > lost_before:
         return Change("worse", before, after, f"{lost} of its runs have no finite error, {lost_before} had none before.")
     threshold = PRACTICAL_SHARE * (distance(before) or 0.0)
-    return Change("undecided", before, after, comparison=compare(before, after, threshold))
+    return Change("undecided", before, after, guarantees, compare(before, after, threshold))
 
 
 def _judged(change: Change, comparison: Comparison) -> Change:
     """Return the change with its verdict, which the corrected comparison decides."""
     verdict: Verdict = "undecided"
-    if comparison.practically_same:
-        verdict = "same"
-    elif comparison.separated:
+    if comparison.separated:
         verdict = "worse" if comparison.difference.value > 0 else "better"
+    elif change.why:
+        verdict = "other guarantee"
+    elif comparison.practically_same:
+        verdict = "same"
     return replace(change, verdict=verdict, comparison=comparison)
 
 

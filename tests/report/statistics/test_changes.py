@@ -81,6 +81,32 @@ def test_a_cell_that_lost_its_guarantee_failed_or_accounts_more_is_a_regression(
     assert judge(before, make_cell(error=exploded)).why == "1 of its runs have no finite error, 0 had none before."
 
 
+@pytest.mark.parametrize("after", ["claimed", "unproven", "leaks", "not_private"])
+def test_a_cell_that_was_sound_and_is_not_is_a_regression(make_cell: Make, after: str) -> None:
+    change = judge(make_cell(error=errors()), make_cell(error=errors(), tags={"dpbench.guarantee": after}))
+    assert change.verdict == "worse"
+    assert change.why.startswith("Its guarantee was sound and is ")
+
+
+@pytest.mark.parametrize("before", ["refuted", "unproven", "claimed"])
+@pytest.mark.parametrize(
+    ("shift", "repeats", "verdict"),
+    [(0.0, 20, "other guarantee"), (0.01, 5, "other guarantee"), (0.01, 20, "worse"), (-0.01, 20, "better")],
+)
+def test_any_other_change_of_a_guarantee_is_named_even_if_the_error_decides(
+    make_cell: Make, before: str, shift: float, repeats: int, verdict: str
+) -> None:
+    one = make_cell(error=errors(repeats=repeats), tags={"dpbench.guarantee": before})
+    change = judge(one, make_cell(error=errors(shift, repeats)))
+    assert (change.verdict, change.why) == (verdict, f"Its guarantee was {one.guarantee} and is sound.")
+
+
+def test_a_refuted_cell_that_is_now_only_claimed_is_named(make_cell: Make) -> None:
+    refuted, claimed = (make_cell(error=errors(), tags={"dpbench.guarantee": word}) for word in ("refuted", "claimed"))
+    change = judge(refuted, claimed)
+    assert (change.verdict, change.why) == ("other guarantee", "Its guarantee was REFUTED and is claimed.")
+
+
 def test_what_was_bad_before_is_no_regression(make_cell: Make) -> None:
     failed = make_cell(state="failed", reason="ValueError: no", error=None)
     assert judge(failed, failed).verdict == "same"
