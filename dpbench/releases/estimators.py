@@ -6,6 +6,7 @@ import secrets
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -86,16 +87,16 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit all rows once. With secure noise, every fit draws other noise and costs again."""
+        draft = copy(self)  # holds the attributes that validation sets until the release has succeeded
         with _value_errors():
-            target_name = getattr(y, "name", None)
-            frame, target = self._training_rows(X, y)
-            declared = declared_columns(self.bounds, self.target_bounds, list(frame.columns), target_name)
-            values, target_declaration = self._encoded(target, declared)
-            self._release(frame, values, declared, target_declaration)
+            frame, target = draft._training_rows(X, y)
+            declared = declared_columns(self.bounds, self.target_bounds, list(frame.columns), getattr(y, "name", None))
+            values, target_declaration = draft._encoded(target, declared)
+            self._release(draft, frame, values, declared, target_declaration)
         return self
 
-    def _release(self, frame: pandas.DataFrame, values: np.ndarray, declared: DeclaredColumns, target: Any) -> None:
-        """Fit a table of features and target, and keep what was released."""
+    def _release(self, draft: Self, frame: pandas.DataFrame, values: np.ndarray, declared: DeclaredColumns, target: Any) -> None:
+        """Fit a table of features and target, and keep what was released and the attributes of the draft."""
         hashes = row_hashes(frame)
         config = self._config()
         if self.noise == "secure":
@@ -110,16 +111,18 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             pay = partial(FITTED_ROWS.pay, hashes, self.budget)
             reservation = self._reservation(config["mechanism"]["name"])
             reserve = {} if reservation is None else {"reserve": reservation}
-            self.release_ = release({**config, "dataset": dataset}, self.noise, check_costs=pay, **reserve)
-            if reservation is not None:
-                reservation.written()
+            made = release({**config, "dataset": dataset}, self.noise, check_costs=pay, **reserve)
         finally:
             remove_frames()
+        self.__dict__ = draft.__dict__
+        self.release_ = made
         self.statement_ = self.release_.statement
         self.ledger_ = self.release_.privacy["ledger"]
         self.intervals_ = self._interval_frame()
         equation = linear_equation(self.release_)
         self.coef_, self.intercept_, self.coef_names_ = equation.coefficients, equation.intercept, equation.names
+        if reservation is not None:
+            reservation.written()
 
     def _reservation(self, mechanism: str) -> Reservation | None:
         """Return the place in the budget book of a fit that a table pays for; simulated noise costs nothing."""
@@ -149,8 +152,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
                 "bounds='data' reads the bounds from the private rows, which no ε pays for: it needs noise='simulation'."
             )
         keys = {"epsilon": self.epsilon, "delta": self.delta, "budget": "matched", "accounting": "closed", "sensitivity": "tight"}
-        components = {"mechanism": _component(self.mechanism), "model": model}
-        return {**components, **keys, "seed": self._seed(), "inference": {}}
+        return {"mechanism": _component(self.mechanism), "model": model, **keys, "seed": self._seed(), "inference": {}}
 
     def _seed(self) -> int:
         if self.random_state is None:

@@ -138,6 +138,30 @@ def test_coefficients_in_own_units_predict_what_the_release_predicts() -> None:
     assert np.abs(by_hand - fitted.release_.predict(X, clip=False)).max() < 0.2
 
 
+@pytest.mark.parametrize("before", ["fitted", "not fitted"])
+def test_a_refused_fit_leaves_the_estimator_as_it_was(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    """Old weights would predict with new classes, or for columns in another order."""
+    X = people()[0]
+    X["hours"] = X["age"] / 2
+    hired = np.where(X["age"] > 44, "yes", "no")
+    bounds = {"age": (18, 70), "hours": (0, 40)}
+    classifier = dpbench.PrivateClassifier(bounds=bounds, target_bounds=("no", "yes"), noise="simulation", random_state=0)
+    if before == "fitted":
+        classifier.fit(X[["age", "hours"]], hired)
+    attributes = dict(vars(classifier))
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise Refused("enough")
+
+    monkeypatch.setattr(estimators, "release", refuse)
+    classifier.target_bounds = ("a", "b")
+    with pytest.raises(Refused, match="enough"):
+        classifier.fit(X[["hours", "age"]], np.where(hired == "yes", "a", "b"))
+    classifier.target_bounds = attributes["target_bounds"]
+    assert set(vars(classifier)) == set(attributes)
+    assert [name for name, value in vars(classifier).items() if value is not attributes[name]] == []
+
+
 def test_a_classifier_predicts_the_declared_classes_and_their_probabilities() -> None:
     X, y = people()
     hired = np.where(y > 1500, "yes", "no")
