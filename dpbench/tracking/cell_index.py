@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_KEYS_PER_QUERY = 500
 """With more keys than this, all cells are read: databases limit the length of a query."""
 MAX_RUNS_PER_SEARCH = 100
-"""The number of run ids that one search of a server names."""
+"""The number of run ids that one search names."""
 MAX_SINGLE_SEARCHES = 40
 """Up to this many cells, one search per cell is faster than reading every cell of a server."""
 CHANGING_TAGS = (names.PARENT, *AUDIT_TAGS)
@@ -112,7 +112,7 @@ class _Queries:
         tags: dict[str, dict[str, str]] = {}
         named = ", ".join(f"'{name}'" for name in AUDIT_TAGS)
         question = f"SELECT run_uuid, key, value FROM tags WHERE key IN ({named}) AND run_uuid IN :wanted"
-        for some in _batches(run_ids, MAX_KEYS_PER_QUERY):
+        for some in _batches(run_ids, MAX_RUNS_PER_SEARCH):
             for run_id, name, value in self._rows(question, some):
                 tags.setdefault(run_id, {})[name] = value
         return tags
