@@ -19,6 +19,10 @@ class OneEntryCache(Generic[Value]):
             self._entry = key, make()
         return self._entry[1]
 
+    def holds(self, key: Hashable) -> bool:
+        """Return whether the last value was made for this key."""
+        return self._entry is not None and self._entry[0] == key
+
     def clear(self) -> None:
         """Forget the value."""
         self._entry = None

@@ -1,8 +1,8 @@
 """Digests of private content, keyed so that nobody who reads a record can confirm a guess about a row.
 
 The digest key is a random file of the user, outside every store: ``DPBENCH_KEY_FILE``, or a file in the user's configuration
-folder, which is created when it is first needed. Only the parent process needs it: it computes the digests and
-sends them to the workers.
+folder, which is created when it is first needed. The parent process computes the digests and sends them to the workers;
+a worker that has the same key compares its data with them.
 """
 
 import hmac
@@ -37,6 +37,14 @@ def keyed_digest(purpose: str, content: bytes) -> str:
 def key_id() -> str:
     """Return a short name of the key, which may be recorded: it tells whether two records have the same key."""
     return keyed_digest("key", b"")[:8]
+
+
+def known_key_id() -> str:
+    """Return the short name of the key; empty if this machine has none that can be read. No key is created."""
+    path = user_path(named) if (named := os.environ.get(VARIABLE)) else _default_path()
+    with suppress(Refused):
+        return key_id() if path.exists() else ""
+    return ""
 
 
 def _key() -> bytes:

@@ -8,18 +8,15 @@ from typing import Any
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused
 from dpbench.base.memory import machine_memory
-from dpbench.base.version import __version__
-from dpbench.cells.cell import Cell, ComponentChoice, Settings, digest
-from dpbench.contracts.dataset import Dataset
+from dpbench.cells.cell import Cell, ComponentChoice, Settings
+from dpbench.cells.code_versions import versions_of
 from dpbench.contracts.hooks import KINDS
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.data.splits import Splits
-from dpbench.files.digest_key import keyed_digest
 from dpbench.inference.settings import InferenceSettings
 from dpbench.privacy.queries.polynomial import SensitivityKey
 from dpbench.records.budget_free import BUDGET_KEYS
-from dpbench.registry.code_digest import source_digest
-from dpbench.registry.lookup import build, registry
+from dpbench.registry.lookup import build
 from dpbench.sweeps.grid import GridPoint
 
 PARAM_SETTINGS = ("seed", "budget", "accounting", "noise", "clipped", "exact_weights")
@@ -80,7 +77,7 @@ def resolve(point: GridPoint, swept: Sequence[str], memo: PartMemo | None = None
         settings = settings.without_budget()
     shared = tuple(sections[kind] for kind in KINDS), rule
     choices = memo.get(("choices", shared), lambda: {kind: _choice(component) for kind, component in components.items()})
-    versions = memo.get(("versions", shared, settings.flags), lambda: _versions(components, settings))
+    versions = memo.get(("versions", shared, settings.flags), lambda: versions_of(components, settings))
     audit = AuditSettings(**config["audit"])
     if audit.level not in ("none", "replay"):  # statistics are numbers of the cell: its seed decides them
         audit = replace(audit, seed=settings.seed)
@@ -112,7 +109,7 @@ def resolve_record(config: Mapping[str, Any], params: Mapping[str, str]) -> Reso
         **{kind: _choice(component) for kind, component in components.items()},
         splits=Splits(**config["splits"]),
         settings=settings,
-        versions=_versions(components, settings),
+        versions=versions_of(components, settings),
         audit=AuditSettings(**config.get("audit", {"level": "none"})),
         inference=InferenceSettings(**config.get("inference", {})),
         budgeted="epsilon" in config,
@@ -139,24 +136,6 @@ def _with_sensitivity(mechanism: Mechanism, sensitivity: SensitivityKey) -> tupl
     if rule == mechanism.sensitivity_rule("tight"):
         return mechanism.with_sensitivity("tight"), "tight", rule or ""
     return mechanism.with_sensitivity(sensitivity), sensitivity, sensitivity
-
-
-def _versions(components: Mapping[str, Any], settings: Settings) -> dict[str, str]:
-    """Return what decides a cell's numbers and is not in its configuration: code and data."""
-    classes = {kind: type(component) for kind, component in components.items()}
-    versions = {kind: f"{registry().version_of(cls)} {source_digest(cls)}" for kind, cls in classes.items()}
-    mechanism = components["mechanism"]
-    for cls in registry().mechanisms_behind(mechanism.name, mechanism.options())[1:]:
-        versions["mechanism"] += f", {registry().version_of(cls)} {source_digest(cls)}"
-    metrics = registry().metrics_of(components["model"], settings.flags)
-    code = digest([f"{metric.name} {source_digest(metric.function)}" for metric in metrics])
-    return {**versions, "dpbench": __version__, "data": _data_version(components["dataset"]), "metrics": code}
-
-
-def _data_version(dataset: Dataset) -> str:
-    """Return the dataset's fingerprint, keyed if its rows are private: the hash of a cell's key must not confirm a guess."""
-    fingerprint = dataset.fingerprint()
-    return fingerprint if dataset.public or not fingerprint else keyed_digest("data", fingerprint.encode())
 
 
 def _shortest(value: float) -> str:

@@ -11,10 +11,12 @@ from dpbench.base.garbage import end_start_up
 from dpbench.base.phases import clock, phase
 from dpbench.base.strangers_code import stdout_is_stderr
 from dpbench.cells.audit_unit import AuditUnit, run_audit
+from dpbench.cells.code_versions import audit_difference, cell_difference
 from dpbench.cells.summaries import record_of
 from dpbench.cells.time_limit import TimeIsOver, within
 from dpbench.cells.unit_runner import run_unit
 from dpbench.cells.work_unit import BlockResult, Unit
+from dpbench.files.digest_key import known_key_id
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.formatting import plural
 from dpbench.sweeps.auditing import Audits
@@ -80,12 +82,22 @@ def run_cells(
         raise SweepStopped(f"{plural(len(results), 'cell')} of {len(planned_cells)} have no result yet.")
 
 
-def run_item(item: Item, timeout: float | None = None) -> list[BlockResult] | AuditResult | WorkerDied:
-    """Run a work unit or an audit, on a worker. ``timeout`` are the seconds that each cell, or the audit, may take."""
+def run_item(item: Item, timeout: float | None = None, key: str = "") -> list[BlockResult] | AuditResult | WorkerDied:
+    """Run a work unit or an audit, on a worker, unless it has other code or data than the process that planned the sweep.
+
+    ``timeout`` are the seconds that each cell, or the audit, may take; ``key`` names the digest key of that process.
+    """
     with stdout_is_stderr():
         if not isinstance(item, AuditUnit):
-            (first, *others), seconds = clock.apart(lambda: run_unit(item, timeout))
-            return [replace(first, phases=seconds), *others]
+            differences = {cell.key: cell_difference(cell, key) for cell in item.cells}
+            refused = [BlockResult(name, item.repeats, error=sentence) for name, sentence in differences.items() if sentence]
+            unit = replace(item, cells=tuple(cell for cell in item.cells if not differences[cell.key]))
+            if not unit.cells:
+                return refused
+            (first, *others), seconds = clock.apart(lambda: run_unit(unit, timeout))
+            return [replace(first, phases=seconds), *others, *refused]
+        if sentence := audit_difference(item):
+            return WorkerDied(sentence)
         try:
             return clock.apart(lambda: within(timeout, lambda: phase("audit")(run_audit)(item)))[0]  # its result has its seconds
         except TimeIsOver:
@@ -98,7 +110,8 @@ def _results(engine: Engine, items: Iterable[Item], audits: Audits, forecast: Fo
     Where a unit's worker died, its cells run one by one, so that only the cause is lost.
     """
     again: list[Item] = []
-    for item, results in run(engine, partial(run_item, timeout=engine.timeout), items):
+    task = partial(run_item, timeout=engine.timeout, key=known_key_id())
+    for item, results in run(engine, task, items):
         if isinstance(item, AuditUnit):
             if isinstance(results, AuditResult):
                 clock.add([("audit", results.seconds)])

@@ -13,6 +13,8 @@ def test_a_value_is_made_once_until_another_key_comes() -> None:
     for key in ("a", "a", "b", "b", "a"):
         assert cache.get(key, lambda key=key: made.append(key) or key.upper()) == key.upper()
     assert made == ["a", "b", "a"]
+    assert cache.holds("a")
+    assert not cache.holds("b")
 
 
 def test_none_is_a_value_too() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from dpbench.base.errors import Refused
 from dpbench.files import digest_key
-from dpbench.files.digest_key import VARIABLE, key_id, keyed_digest
+from dpbench.files.digest_key import VARIABLE, key_id, keyed_digest, known_key_id
 
 KEY = "0f" * 32
 
@@ -76,6 +76,16 @@ def test_a_key_that_another_process_is_still_writing_is_awaited(created: Path) -
 
 def no_link(*_: object) -> None:
     raise PermissionError(1, "Operation not permitted")
+
+
+def test_asking_for_the_known_key_creates_none_and_refuses_none(created: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert known_key_id() == ""
+    assert not created.exists()
+    assert key_id() == known_key_id() != ""
+    created.write_text("no key")
+    assert known_key_id() == ""
+    monkeypatch.setenv(VARIABLE, "no such file")
+    assert known_key_id() == ""
 
 
 def test_racing_processes_end_with_the_same_key(tmp_path: Path) -> None:

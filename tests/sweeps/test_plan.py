@@ -12,9 +12,9 @@ import pytest
 
 from dpbench.base import memory
 from dpbench.base.errors import Refused
+from dpbench.cells import code_versions
 from dpbench.data.splits import Splits
 from dpbench.sweeps import plan as plan_module
-from dpbench.sweeps import resolution
 from dpbench.sweeps.feasibility import sums_bytes
 from dpbench.sweeps.plan import SweepPlan, refuse_pruned
 from dpbench.sweeps.resolution import QUICK_REPEATS
@@ -203,7 +203,7 @@ def test_the_key_is_the_same_in_another_process(planned: Planner, tmp_path: Path
 
 def test_the_versions_of_what_is_run_are_part_of_the_key(planned: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keys(planned())
-    monkeypatch.setattr(resolution, "__version__", "99")
+    monkeypatch.setattr(code_versions, "__version__", "99")
     assert keys(planned()) != before
 
 

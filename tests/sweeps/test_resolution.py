@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.cells import code_versions
 from dpbench.registry.lookup import registry
-from dpbench.sweeps import resolution
 from dpbench.sweeps.hydra.composition import grid_points
 from dpbench.sweeps.resolution import QUICK_REPEATS, ResolvedPoint, resolve, resolve_record
 
@@ -57,8 +57,8 @@ def test_the_code_of_a_mechanism_that_an_option_names_counts(monkeypatch: pytest
         return resolve(point, []).cell.versions["mechanism"]
 
     before, other = version("fm"), version("dpba")
-    fm, digest = registry().get("mechanism", "fm"), resolution.source_digest
-    monkeypatch.setattr(resolution, "source_digest", lambda cls: "edited" if cls is fm else digest(cls))
+    fm, digest = registry().get("mechanism", "fm"), code_versions.source_digest
+    monkeypatch.setattr(code_versions, "source_digest", lambda cls: "edited" if cls is fm else digest(cls))
     assert version("fm") != before
     assert version("dpba") == other != before
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,8 @@ from typing import Any
 import pytest
 
 from dpbench.cells import loading, time_limit
+from dpbench.sweeps import recording
+from dpbench.sweeps.engines.unit_folder import UnitFolder
 
 DropIn = Callable[[str, str], Path]
 
@@ -102,6 +107,51 @@ def test_the_first_failed_cell_ends_the_sweep_if_asked(home: Any) -> None:
     assert home.run(*grid, "engine=serial").counted == "Cells: 3 run, 1 already recorded (rerun=true runs them again), 2 FAILED."
 
 
+@pytest.mark.parametrize("engine", ["local", "files"])
+def test_a_worker_with_other_code_than_the_sweep_runs_and_audits_nothing_of_it(
+    home: Any, drop_in: DropIn, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mechanism that is repaired between the plan and the workers' start must not vouch for the cells of the broken one."""
+    run_cells, worker = recording.run_cells, []
+
+    def edited(*arguments: Any, **options: Any) -> None:
+        (home.folder.parent / "plugins" / "share.py").write_text(textwrap.dedent(SHARE))
+        if engine == "files":
+            UnitFolder(home.folder / "units", create=True)
+            worker.append(subprocess.Popen([sys.executable, "-m", "dpbench", "work", "units"]))
+        run_cells(*arguments, **options)
+
+    monkeypatch.setattr(recording, "run_cells", edited)
+    drop_in("share", SHARE.replace("* 1", "* 0.25"))
+    where = ("engine.folder=units",) if engine == "files" else ("engine.workers=1",)
+    grid = ("-m", "mechanism=share,fm", *GRID[2:], "dataset.n=80", "epsilon=1,2", "audit.level=replay")
+    answer = home.run(*grid, f"engine={engine}", *where)
+    for process in worker:
+        process.wait()
+    assert answer.counted == "Cells: 2 run, 2 FAILED.", answer.err
+    assert {run.data.params["mechanism"] for run in home.runs(guarantee="sound")} == {"fm"}
+    sentence = "This worker has other code of the mechanism share than the sweep: start both again."
+    failed = home.runs(status="failed")
+    assert [(run.data.params["mechanism"], run.data.tags["dpbench.error"]) for run in failed] == [("share", sentence)] * 2
+
+
+def test_a_worker_with_other_data_than_the_sweep_runs_nothing(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_cells, file = recording.run_cells, home.folder / "people.csv"
+
+    def edited(*arguments: Any, **options: Any) -> None:
+        file.write_text(file.read_text().replace("3,4", "3,5"))
+        run_cells(*arguments, **options)
+
+    monkeypatch.setattr(recording, "run_cells", edited)
+    file.write_text("a,y\n" + "1,2\n3,4\n" * 40)
+    table = ("dataset=table", "dataset.path=people.csv", "dataset.target=y", "dataset.bounds={a:[0,9],y:[0,9]}")
+    answer = home.run("-m", "mechanism=fm", "epsilon=1,2", *table, *GRID[4:], "engine=local", "engine.workers=1")
+    assert answer.code == 1, answer.err
+    errors = {run.data.tags["dpbench.error"] for run in home.runs(status="failed")}
+    assert errors == {"This worker has other data of the dataset table than the sweep: start both again."}
+    assert home.runs(status="ok") == []
+
+
 def test_a_wrong_fail_fast_is_refused(home: Any) -> None:
     assert home.run(*GRID, "fail_fast=perhaps").refused("fail_fast", "true or false", "'perhaps'")
 
@@ -140,6 +190,29 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_sweep_costs_nothing(
     assert (tmp_path / "mark").exists(), "a worker was killed"
     assert "Traceback" not in answer.err
 
+
+SHARE = """
+    from dataclasses import dataclass
+
+    from dpbench import Fit, Mechanism, hookimpl
+    from dpbench.privacy.noise import laplace
+
+    @dataclass(frozen=True)
+    class Share(Mechanism):
+        '''Noise for a share of the sensitivity.'''
+
+        name = "share"
+        guarantee = "ε-DP, it says"
+
+        def fit(self, curator, problem, budget):
+            query = problem.polynomial()
+            answer = curator.release(query, laplace(query.l1_bound("tight") * 1, budget.epsilon, "share"))
+            return Fit.good(query.quadratic(answer, curator.n).trimmed().minimiser())
+
+    @hookimpl
+    def dpbench_mechanisms():
+        return [Share]
+"""
 
 FATAL = '''
     import os
