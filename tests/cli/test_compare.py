@@ -13,7 +13,6 @@ import pytest
 import dpbench
 from dpbench.__main__ import main
 from dpbench.cells.unit_runner import last_runner
-from dpbench.registry import code_digest
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.hydra.config_groups import register
 from dpbench.tracking.store import open_store
@@ -66,8 +65,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def forget() -> None:
-    """Find components anew, and read the files of their code again."""
-    for cached in (registry, register, code_digest._digest_of):
+    """Find components anew, with the code that their files have now."""
+    for cached in (registry, register):
         cached.cache_clear()
     last_runner.clear()
 

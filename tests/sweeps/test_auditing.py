@@ -12,7 +12,6 @@ import pytest
 
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import AuditUnit
-from dpbench.registry import code_digest
 from dpbench.sweeps import recording, running
 from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.hydra.composition import grid_points
@@ -50,7 +49,6 @@ def put(drop_in: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) ->
     """Write the mechanism that takes this share of its sensitivity."""
 
     def write(share: str) -> None:
-        code_digest._digest_of.cache_clear()
         drop_in("short", FAULT.replace("SHARE", share))
 
     return write

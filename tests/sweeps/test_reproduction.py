@@ -13,7 +13,6 @@ import pytest
 from dpbench.base.errors import Refused
 from dpbench.cells.unit_runner import last_runner
 from dpbench.records.cell_record import CellRecord, DetailInMemory
-from dpbench.registry import code_digest
 from dpbench.sweeps.reproduction import Reproduction, reproduce
 from dpbench.tracking.cell_lookup import read_cell
 from dpbench.tracking.store import open_store
@@ -109,7 +108,6 @@ def test_a_drift_begins_with_the_primary_metric_and_says_how_large_it_is(home: A
 def test_code_that_was_edited_is_named(home: Any, shifted: Path, drop_in: Callable[[str, str], Path]) -> None:
     cell = recorded(home, "mechanism=shifted")
     drop_in("shifted", SHIFTED.replace("float(text)", "float(text) + 0"))
-    code_digest._digest_of.cache_clear()
     again = reproduce(cell)
     assert again.same, "the edit changed no number"
     assert "code of the mechanism" in again.versions
