@@ -15,7 +15,6 @@ from dpbench.cells.loading import identity
 from dpbench.files.appending import append_line
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.cell_tags import AUDIT_TAGS, Standing, guarantee_of, guarantee_tags
-from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.lookup import registry
 from dpbench.sweeps.audit_file import read_results
 from dpbench.sweeps.plan import SweepPlan
@@ -37,12 +36,13 @@ class Audits:
     ) -> None:
         self._file, self._refuted = file, refuted or {}
         claimed = {key for key, record in recorded.items() if guarantee_of(record.tags) == "claimed"}
-        cells = [planned.cell for planned in plan.cells if planned.state == "run" or planned.cell.key in claimed]
+        audited = [planned for planned in plan.cells if planned.state == "run" or planned.cell.key in claimed]
         self._of_cell: dict[str, AuditUnit] = {}
-        for cell in cells:
+        for planned in audited:
+            cell = planned.cell
             if cell.audit.level != "none":
                 table = plan.tables[cell.shared]
-                self._of_cell[cell.key] = AuditUnit(cell, table.geometry, table.train_rows, _identity_of(cell), _code_of(cell))
+                self._of_cell[cell.key] = AuditUnit(cell, table.geometry, table.train_rows, _identity_of(cell), planned.fit_code)
         self._results = read_results(file) if self._of_cell else {}
 
     @property
@@ -93,11 +93,6 @@ class Audits:
 
 def _identity_of(cell: Cell) -> str:
     return identity(cell.build("dataset"))
-
-
-def _code_of(cell: Cell) -> str:
-    """Return the digest of the code that the cell's fit runs."""
-    return fit_digest([*_mechanisms_of(cell), registry().get("model", cell.model.name)])
 
 
 def _mechanisms_of(cell: Cell) -> list[type[Any]]:

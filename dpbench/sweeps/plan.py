@@ -12,6 +12,7 @@ from typing import Literal
 
 from dpbench.base.errors import Inapplicable, Refused
 from dpbench.cells.cell import Cell, digest
+from dpbench.cells.code_versions import fit_code
 from dpbench.cells.loading import rows_of
 from dpbench.cells.work_unit import Unit
 from dpbench.contracts.dataset import RESAMPLED
@@ -47,6 +48,8 @@ class PlannedCell:
     provenance: Provenance
     primary: str
     reason: str = ""
+    fit_code: str = ""
+    """The digest of the code that the cell's fit runs, if it is to be audited: only an audit of this code vouches for it."""
 
     @property
     def identity(self) -> str:
@@ -185,7 +188,8 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         licence=dataset.licence,
         citation=dataset.citation,
     )
-    return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason)
+    code = "" if reason or point.cell.audit.level == "none" else fit_code(point.cell)
+    return PlannedCell(point.params, "pruned" if reason else "run", point.cell, provenance, model.primary, reason, code)
 
 
 def _table_facts(cell: Cell) -> TableFacts:

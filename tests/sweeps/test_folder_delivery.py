@@ -12,10 +12,15 @@ from typing import Any
 
 import pytest
 
+from dpbench.sweeps.auditing import Audits
 from dpbench.sweeps.engines.folder_lease import FolderLease
 from dpbench.sweeps.engines.folder_worker import work
+from dpbench.sweeps.engines.remote_task import RemoteTask
 from dpbench.sweeps.engines.unit_folder import UnitFolder
 from dpbench.sweeps.folder_delivery import request_of
+from dpbench.sweeps.hydra.composition import grid_points
+from dpbench.sweeps.plan import plan
+from dpbench.sweeps.running import run_item
 
 GRID = ("-m", "mechanism=fm,dpba", "epsilon=0.5,1,2", "dataset=gaussian", "dataset.n=80", "dataset.d=2", "splits.repeats=2")
 FILES = ("engine=files", "engine.folder=units")
@@ -124,6 +129,54 @@ def test_cells_that_were_to_run_again_are_delivered_together(home: Any, abandone
     work(folder.path)
     assert home.run("flush", "units").code == 0
     assert len(home.runs(status="ok")) == 12
+
+
+def test_an_audit_of_edited_code_does_not_vouch_for_cells_of_the_old_code(home: Any, drop_in: Callable[[str, str], Path]) -> None:
+    request = ["mechanism=share", *GRID[3:], "splits.folds=2", "audit.level=replay"]
+    drop_in("share", SHARE.replace("* 1", "* 2"))
+    points = grid_points(request)
+    old = plan(points)
+    (cell_unit,), (audit,) = old.units(), Audits(old, {}).units
+    folder = UnitFolder(home.folder / "units", create=True)
+    folder.write_request(*request_of(old, points[0].config, sweep=False, command=request, overrides=request))
+    folder.publish(0, RemoteTask(run_item), cell_unit)
+    work(folder.path, until_empty=True)
+
+    drop_in("share", SHARE)
+    assert home.run(*request, "engine=serial").code == 0
+    assert [run.data.tags["dpbench.guarantee"] for run in home.runs()] == ["sound"]
+    assert home.run("flush", "units").out.startswith("1 cell of 1 have no result yet.")
+    assert len(home.runs()) == 1, "nothing says that the old code is sound"
+    folder.publish(1, RemoteTask(run_item), audit)
+    work(folder.path, until_empty=True)
+    assert home.run("flush", "units").code == 0
+    old_run = home.runs()[-1]
+    assert old_run.data.tags["dpbench.guarantee"] == "claimed"
+    assert "other code of the mechanism share" in old_run.data.tags["dpbench.guarantee_why"]
+
+
+SHARE = """
+    from dataclasses import dataclass
+
+    from dpbench import Fit, Mechanism, hookimpl
+    from dpbench.privacy.noise import laplace
+
+    @dataclass(frozen=True)
+    class Share(Mechanism):
+        '''Noise for a share of the sensitivity.'''
+
+        name = "share"
+        guarantee = "ε-DP, it says"
+
+        def fit(self, curator, problem, budget):
+            query = problem.polynomial()
+            answer = curator.release(query, laplace(query.l1_bound("tight") * 1, budget.epsilon, "share"))
+            return Fit.good(query.quadratic(answer, curator.n).trimmed().minimiser())
+
+    @hookimpl
+    def dpbench_mechanisms():
+        return [Share]
+"""
 
 
 def test_another_store_may_be_named(home: Any, abandoned: Start, tmp_path: Path) -> None:
