@@ -12,13 +12,16 @@ from dpbench.contracts.dataset import Dataset
 from dpbench.contracts.hooks import KINDS
 from dpbench.files.digest_key import keyed_digest, known_key_id
 from dpbench.registry.code_digest import fit_digest, source_digest
+from dpbench.registry.imported_code import refuse_edited
 from dpbench.registry.lookup import registry
 
 ADVICE = "than the sweep: start both again."
 
 
 def versions_of(components: Mapping[str, Any], settings: Settings) -> dict[str, str]:
-    """Return what decides a cell's numbers and is not in its configuration: code and data."""
+    """Return what decides a cell's numbers and is not in its configuration: code and data. Code that was edited is refused."""
+    mechanism = components["mechanism"]
+    refuse_edited([*map(type, components.values()), *registry().mechanisms_behind(mechanism.name, mechanism.options())])
     return {**_code_of(components, settings), "data": _data_version(components["dataset"])}
 
 

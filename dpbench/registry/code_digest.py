@@ -38,12 +38,23 @@ def fit_digest(classes: Iterable[type]) -> str:
 
 @lru_cache(maxsize=512)
 def _fit_digest(classes: tuple[Any, ...]) -> str:
+    return _digest_of(files_of_fit(classes), _core_source())
+
+
+@lru_cache(maxsize=512)
+def files_of_fit(classes: tuple[Any, ...]) -> dict[str, str]:
+    """Return the files of these components' distributions that a fit runs, by their modules' names."""
     files: dict[str, str] = {}
     for cls in classes:
-        parts = cls.__module__.split(".")
-        distribution = ".".join([*parts[: 2 if parts[0] == "dpbench" else 1], ""])
+        distribution = distribution_of(cls)
         files |= _files_behind(cls.__module__, lambda name, start=distribution: name.startswith(start))  # type: ignore[misc]
-    return _digest_of(files, _core_source())
+    return files
+
+
+def distribution_of(offer: Any) -> str:
+    """Return how the names of all modules of a component's distribution begin."""
+    parts = offer.__module__.split(".")
+    return ".".join([*parts[: 2 if parts[0] == "dpbench" else 1], ""])
 
 
 @cache

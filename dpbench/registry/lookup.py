@@ -16,6 +16,7 @@ from dpbench.base.errors import Refused, check_known, unknown
 from dpbench.base.pristine_process import put_aside
 from dpbench.contracts.hooks import OFFERS
 from dpbench.registry.discovery import DISTRIBUTION, Registration, discover
+from dpbench.registry.imported_code import remember_imports
 from dpbench.registry.plugin_sources import find_plugins
 
 
@@ -87,6 +88,7 @@ def registry() -> Registry:
                 raise BrokenPlugin(f"The plugin {entry.plugin.name!r} of {entry.plugin.origin}: {entry.reason}") from entry.error
     offers = [entry.offer for entry in entries if entry.kind in ("mechanism", "model") and isinstance(entry.offer, type)]
     put_aside(None if all(map(is_core_class, offers)) else registry)  # before a plugin's code sees any row
+    remember_imports(entry.offer for entry in entries if isinstance(entry.offer, type))
     kinds = [*OFFERS, "plugin"]
     entries.sort(key=lambda entry: (kinds.index(entry.kind), entry.name, entry.plugin.distribution, entry.plugin.name))
     return Registry(tuple(entries), tuple(plugin.short_name for plugin in disabled))

@@ -31,6 +31,7 @@ from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import NoSecureNoise, SecureCurator
 from dpbench.registry.code_digest import fit_digest
+from dpbench.registry.imported_code import refuse_edited
 from dpbench.registry.lookup import build, registry
 from dpbench.releases.budget_book import Payer
 from dpbench.releases.interval_making import check_method, make_section
@@ -65,6 +66,7 @@ class FitRequest:
         settings = Settings(**{key: config[key] for key in keys}, noise=noise, seed=seed)
         inference = InferenceSettings(**config["inference"])
         chosen: Mechanism = build("mechanism", config["mechanism"])
+        refuse_edited([type(chosen), type(model), type(dataset)])
         if dataset.sample_rate != 1:
             raise Refused(f"A release is fitted on all rows: dataset.sample_rate must be 1. Got {dataset.sample_rate:g} instead.")
         if dataset.resample:

@@ -14,6 +14,7 @@ from dpbench.base.errors import Refused
 from dpbench.privacy import secure_noise
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.noise import Draws
+from dpbench.registry import imported_code
 from dpbench.registry.lookup import build
 from dpbench.releases import fit_release, release_data
 from dpbench.releases.budget_book import BudgetBook, Payer, Reservation, entries_in
@@ -37,6 +38,13 @@ def test_a_request_that_cannot_be_released_is_refused_before_the_fit(
     (point,) = grid_points(["dataset=wine", "epsilon=1", *overrides])
     with pytest.raises(Refused, match=words):
         fit_release.release(point.config)
+
+
+def test_code_that_was_edited_since_it_was_imported_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    (point,) = grid_points(["dataset=wine", "epsilon=1"])
+    monkeypatch.setattr(imported_code, "_digest", lambda file: "edited")
+    with pytest.raises(Refused, match="was edited after this process imported it: restart the process"):
+        fit_release.release(point.config, noise="simulation")
 
 
 def test_a_mechanism_without_secure_noise_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,6 +217,17 @@ def test_an_edited_plugin_has_another_key(drop_in: DropIn, planned: Planner) -> 
     assert keys(planned(*asked)) != before
 
 
+def test_a_plugin_that_was_edited_since_it_was_imported_is_not_planned(drop_in: DropIn, planned: Planner) -> None:
+    """Its key would be that of the new code, and the old code would run."""
+    asked = ("mechanism=no_privacy", "model=shapeless", *SMALL)
+    file = drop_in("shapeless", SHAPELESS)
+    planned(*asked)
+    file.write_text(file.read_text() + "\n# edited\n")
+    with pytest.raises(Refused, match=r"shapeless\.py' was edited after this process imported it: restart the process to use it"):
+        planned(*asked)
+    planned("mechanism=no_privacy", *SMALL)
+
+
 def test_the_key_of_a_sweep_is_that_of_the_set_of_its_cells(planned: Planner) -> None:
     assert planned("epsilon=1,2").key == planned("epsilon=2,1").key
     assert planned("epsilon=1,2").key != planned("epsilon=1,3").key
