@@ -57,11 +57,6 @@ SECONDS_PER_SECOND = 20
 """How much longer than the fit the same steps may take without rows."""
 
 
-def runs_plugin(mechanism: Mechanism, model: Model) -> bool:
-    """Return whether a fit runs code that does not come with dpbench."""
-    return not (is_core_class(type(mechanism)) and is_core_class(type(model)))
-
-
 def claims_privacy(ledger: Ledger) -> bool:
     """Return whether a fit claims to be private. If something was revealed, leaked or unproven, its record says so."""
     return ledger.sound and ledger.total.private and not ledger.leaks

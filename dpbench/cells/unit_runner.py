@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
+from dpbench.audit.fit_check import check_fit, claims_privacy
 from dpbench.audit.fresh_noise import check_fresh_noise
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.one_entry_cache import OneEntryCache
@@ -205,7 +205,7 @@ class UnitRunner:
         """Fit the cell's mechanism to the block."""
         mechanism: Mechanism = cell.build("mechanism")
         budget = budget_of(cell.settings, mechanism, self.source.model, self.block.geometry, int(self.block.train.n[0]))
-        checked = runs_plugin(mechanism, self.source.model)
+        checked = registry().runs_plugin(mechanism, self.source.model)
         # a plugin has draws of its own: what it does to them must not reach other cells
         draws = Draws(self.draws.seed, self.draws.identity, self.draws.runs) if checked else self.draws
         curator = self.curator(budget, cell.settings.noise, draws)

@@ -52,8 +52,11 @@ class Registry:
 
     def mechanisms_behind(self, name: str, options: Mapping[str, Any]) -> list[type[Any]]:
         """Return the class of a mechanism, then those of the mechanisms that its options name, whose code decides numbers too."""
-        named = [value for value in options.values() if isinstance(value, str) and value in self.names("mechanism")]
-        return [self.get("mechanism", each) for each in (name, *named)]
+        return [self.get("mechanism", name), *self._named(options)]
+
+    def runs_plugin(self, mechanism: Any, model: Any) -> bool:
+        """Return whether a fit runs code that does not come with dpbench, be it that of a mechanism that an option names."""
+        return not all(map(is_core_class, (type(mechanism), *self._named(mechanism.options()), type(model))))
 
     def version_of(self, cls: type[Any]) -> str:
         """Return the distribution that a component came from, and its version."""
@@ -61,6 +64,10 @@ class Registry:
             if entry.offer is cls:
                 return entry.plugin.origin
         raise LookupError(f"{cls.__module__}.{cls.__qualname__} is not in the registry")
+
+    def _named(self, options: Mapping[str, Any]) -> list[type[Any]]:
+        names = set(self.names("mechanism"))
+        return [self.get("mechanism", value) for value in options.values() if isinstance(value, str) and value in names]
 
     def _of_kind(self, kind: str) -> Iterable[Registration]:
         check_known("kind of component", [kind], OFFERS)

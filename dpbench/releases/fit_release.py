@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any, Literal, Self
 
 from dpbench.accounting.costs import Cost
-from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
+from dpbench.audit.fit_check import check_fit, claims_privacy
 from dpbench.audit.subject import AuditSettings
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.base.memory import machine_memory
@@ -171,7 +171,7 @@ def fitted(
     draws = Draws(settings.seed, identity(request.dataset), [(0, 0)])
     curator = SecureCurator(sample, budget, leaks) if request.secure else Curator(sample, draws, budget, leaks)
     ledger = curator.ledger
-    checked = runs_plugin(mechanism, model)
+    checked = registry().runs_plugin(mechanism, model)
     curator.tape = [] if checked else None
     take_back = reserve(budget, ledger.neighbours) if request.secure else lambda: None
     start = time.perf_counter()

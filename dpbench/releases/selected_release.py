@@ -13,7 +13,7 @@ from typing import Any
 
 from dpbench.accounting.costs import Approx, Cost, Gdp, LedgerEntry, Pure
 from dpbench.accounting.selection_plan import CandidateShare, SelectionPlan, plans
-from dpbench.audit.fit_check import check_answers, runs_plugin
+from dpbench.audit.fit_check import check_answers
 from dpbench.base.errors import Refused, Unfinished
 from dpbench.cells.budgets import made_up
 from dpbench.contracts.fit import Fit
@@ -23,6 +23,7 @@ from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.random_stopping import RandomStopping
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import SecureCurator
+from dpbench.registry.lookup import registry
 from dpbench.releases.error_score import ErrorScore, score_noise
 from dpbench.releases.fit_release import FitRequest, Reserve, fitted, released, replayed
 from dpbench.releases.release_data import ReleaseData, read_all_rows, replaced
@@ -155,7 +156,7 @@ def _scored(candidate: FitCandidate, fit: Fit) -> tuple[float, list[LedgerEntry]
     """Return the noisy score of a fit, and what it cost."""
     request, sample = candidate.request, candidate.data.sample
     curator = SecureCurator(sample, Budget(candidate.share.score, currency="pure"), candidate.data.table.leaks)
-    plugin = runs_plugin(request.mechanism, request.model)
+    plugin = registry().runs_plugin(request.mechanism, request.model)
     curator.tape = [] if plugin else None
     score = ErrorScore(request.model.prepare(closed(curator)), fit.weights)
     noisy = curator.release(score, score_noise(sample.geometry, candidate.share.score))

@@ -1,9 +1,9 @@
 """What runs on a streamed table: mechanisms that need sums of products or counts alone, and models that need such sums."""
 
-from dpbench.base.core_classes import is_core_class
 from dpbench.contracts.attack import Attack
 from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Model
+from dpbench.registry.lookup import registry
 
 HINT = "dataset.stream=false loads the rows, if they fit into memory."
 
@@ -16,6 +16,6 @@ def needs_rows(mechanism: Mechanism, model: Model, attack: Attack | None = None)
         return f"{mechanism.name} needs the rows, not only sums of products of columns, and the table is streamed: {HINT}"
     if attack is not None and not attack.attacks_nothing:
         return f"The attack {attack.name} needs the rows, and the table is streamed: {HINT}"
-    if not (is_core_class(type(mechanism)) and is_core_class(type(model))):
+    if registry().runs_plugin(mechanism, model):
         return f"The fits of a plugin are checked on the rows, and the table of {mechanism.name} is streamed: {HINT}"
     return ""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.audit.fit_check import check_fit, claims_privacy, runs_plugin
+from dpbench.audit.fit_check import check_fit, claims_privacy
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.subject import example_geometry
 from dpbench.contracts.fit import Fit
@@ -66,15 +66,6 @@ def test_sound_mechanisms_pass_on_other_models(make, name, model) -> None:
 def test_only_what_is_private_and_proven_claims_privacy(make) -> None:
     assert claims_privacy(made(make, "fm").curator.ledger)
     assert not claims_privacy(made(make, "no_privacy").curator.ledger)
-
-
-def test_code_of_plugins_is_runs_plugin(make) -> None:
-    @dataclass(frozen=True)
-    class Stranger(type(make("mechanism", "fm"))):
-        """A stranger's."""
-
-    assert not runs_plugin(make("mechanism", "fm"), make("model", "linear"))
-    assert runs_plugin(Stranger(), make("model", "linear"))
 
 
 def test_less_noise_than_the_bound_needs_is_found_in_what_was_drawn(make) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.contracts.component import Component
 from dpbench.registry.discovery import Registration
 from dpbench.registry.lookup import BrokenPlugin, Registry, build, registry
 
@@ -111,3 +112,16 @@ def test_an_option_that_the_component_does_not_have_is_refused(install: Callable
     install("stranger", nice=good)
     with pytest.raises(Refused, match=r"no option of good named 'shrnk'\. Did you mean shrink"):
         build("mechanism", {"name": "good", "shrnk": 1})
+
+
+def test_a_fit_runs_a_plugin_by_its_mechanism_by_one_that_it_names_or_by_its_model(
+    install: Callable[..., None], good: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("stranger", nice=good)
+    own, stranger = object.__new__(Component), build("mechanism", {"name": "good"})
+    monkeypatch.setattr(Component, "options", lambda self: {})
+    assert not registry().runs_plugin(own, own)
+    assert registry().runs_plugin(stranger, own)
+    assert registry().runs_plugin(own, stranger)
+    monkeypatch.setattr(Component, "options", lambda self: {"base": "good"})
+    assert registry().runs_plugin(own, own)

@@ -179,6 +179,13 @@ def test_a_cell_that_runs_again_without_an_audit_stays_refuted(home: Any, refuti
     assert "It moved." in " ".join(again.out.split())
 
 
+@pytest.mark.parametrize(("share", "guarantee"), [("0.25", "refuted"), ("1", "claimed")])
+def test_the_fits_of_a_plugin_are_checked_also_where_an_option_names_it(home: Any, put: Any, share: str, guarantee: str) -> None:
+    put(share)
+    home.run("mechanism=drop_sensitive", "mechanism.base=short", "mechanism.sensitive=[x1]", *SMALL, "audit.level=none")
+    assert guarantees(home) == {"drop_sensitive": {guarantee}}
+
+
 def test_an_audit_that_cannot_be_done_costs_no_cell_and_makes_no_new_sweep_each_time(home: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(running, "run_audit", lambda unit: AuditResult(None, 0, reason="It ended."))
     command = ("-m", "mechanism=fm", *SMALL, "audit.level=replay")
