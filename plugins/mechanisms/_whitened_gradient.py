@@ -23,6 +23,8 @@ from dpbench.privacy.queries.query import RowQuery
 
 Array = np.ndarray
 
+LEAST_VARIANCE = 1e-6
+"""The smallest variance of residuals that is reported."""
 BINS = 24
 """The bins of lengths. Each is √2 times as wide as the next, the first holds all longer rows, the last all shorter ones."""
 
@@ -116,13 +118,53 @@ class WhitenedGradient(RowQuery):
         return released[:, : self.vector], released[:, self.vector : self.vector + BINS], curvature
 
     def limits_for(self, counts: Array, clipped: Array) -> Array:
-        """Return the smallest edge of a bin above which fewer than ``clipped`` rows were counted: (runs,)."""
+        """Return the smallest edge of a bin above which fewer than ``clipped`` rows were counted: (runs,).
+
+        How long the rows of the first bin are is not known. If they alone are too many, the limit is twice its edge, so that it
+        can grow with the residuals.
+        """
         enough = np.cumsum(counts, axis=1)[:, :-1] >= clipped[:, None]
         at = np.where(enough.any(axis=1), enough.argmax(axis=1), BINS - 2)
-        return np.asarray(self.longest * 2.0 ** (-at / 2))
+        return np.asarray(np.where(at == 0, 2.0, 2.0 ** (-at / 2)) * self.longest)
+
+    def cut(self, counts: Array) -> Array:
+        """Return about how much length clipping cuts off all rows together, from the counts of their lengths: (runs,)."""
+        assert self.limits is not None
+        middles = self.longest[:, None] * 2.0 ** (-(np.arange(BINS) / 2) - 1 / 4)
+        return np.asarray(np.maximum(0.0, (counts * np.maximum(0.0, middles - self.limits[:, None])).sum(axis=1)))
 
 
 def quadratic_residuals(loss: Loss, rows: Rows, weights: Array) -> Array:
     """Return how far x'w of each row is below the minimum of its quadratic loss: y - x'w for squared errors."""
     before, per_target = loss.slope
     return np.asarray(-(before + per_target * rows.y) / (2 * loss.curvature) - rows.x @ weights)
+
+
+@dataclass(eq=False)
+class SquaredResiduals(RowQuery):
+    """The sum of squared residuals of targets in [-1, 1], each 1 at most, at each run's own weights (runs, D)."""
+
+    problem: Any
+    state: Array
+    name: str = "squared_residuals"
+    size: int = 1
+    proof = "a row adds a number from 0 to 1 (dpbench, docs/sensitivities.md)"
+
+    @property
+    def identity(self) -> str:
+        state = hashlib.blake2b(np.ascontiguousarray(self.state).tobytes(), digest_size=8).hexdigest()
+        return f"{super().identity}, at the state {state}"
+
+    def contribution(self, rows: Rows, run: int) -> Array:
+        predictions = np.clip(self.problem.predict(rows.x, self.state[run]), -1.0, 1.0)
+        return np.asarray(np.minimum(np.square(rows.y - predictions), 1.0)[:, None])
+
+    def noise(self, mu: float) -> Noise:
+        """Return normal noise that makes the sum μ-GDP."""
+        bound = self.problem.geometry.replaced_rows
+        return Noise(Gaussian(), np.full((len(self.state), 1), bound / mu), mu, self.proof)
+
+    def variance(self, released: Array, noise: Noise) -> Array:
+        """Return the variance of the residuals, rather too large than too small by the noise: (runs,)."""
+        left = (released + noise.scale)[:, 0] / np.maximum(self.problem.n - self.state.shape[1], 1)
+        return np.asarray(np.clip(left, LEAST_VARIANCE, 1.0))

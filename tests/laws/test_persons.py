@@ -64,7 +64,7 @@ def of_persons(geometry: Geometry, each: int = ROWS_EACH) -> Geometry:
 
 def subject(mechanism: Mechanism, model: Any, shape: str, each: int = ROWS_EACH) -> AuditSubject:
     geometry = of_persons(example_geometry(model, *SHAPES[shape]), each)
-    epsilon = 600.0 if mechanism.name == "best" else 1.0  # with less, 12 rows are too few for steps of its own
+    epsilon = 2000.0 if mechanism.name == "best" else 1.0  # with less, 12 rows are too few for steps of its own
     budget = Budget(epsilon, 1e-6, mechanism.counted())
     return AuditSubject(mechanism, model, budget, geometry, AuditSettings("replay", rows=12))
 

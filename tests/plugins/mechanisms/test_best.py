@@ -13,6 +13,7 @@ from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.contracts.uncertainty import IntervalRequest
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
+from dpbench.plugins.mechanisms.best import Axes, Descent
 from dpbench.privacy.ledger import Budget
 
 SQUARES: dict[str, dict[str, Any]] = {"linear": {}, "ridge": {"penalty": 0.02}, "lasso": {"penalty": 0.02}}
@@ -57,11 +58,16 @@ def test_logistic_regression_without_noise_is_the_same_algorithm_and_near_the_ex
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("model", ["linear", "logistic"])
 def test_the_ledger_s_total_is_the_budget(epsilon, model, drawn, make, fit_mechanism) -> None:
-    rows = drawn("binary" if model == "logistic" else "real", n=4_000)
+    """Of the fits at these ε, the first takes 6 steps, the others 10; for two classes with so few rows it is dp_newton's."""
+    rows = drawn("binary" if model == "logistic" else "real", n=40_000 if model == "logistic" else 4_000)
     ledger = fit_mechanism("best", rows, make("model", model), epsilon).curator.ledger
     assert (ledger.total.epsilon, ledger.total.delta) == (pytest.approx(epsilon, rel=1e-9), 1e-6)
     assert ledger.sound
-    assert [entry.query for entry in ledger.entries] == ["second_moments", "row_lengths", *["whitened_gradient"] * 6]
+    asked = [entry.query for entry in ledger.entries]
+    steps = asked.count("whitened_gradient")
+    assert steps == (6 if epsilon == 0.1 else 10)
+    last = ["squared_residuals"] if model == "linear" else []
+    assert asked == ["second_moments", "row_lengths", *["whitened_gradient"] * steps, *last]
     total = sum(entry.bound**2 for entry in ledger.entries)
     assert total == pytest.approx(gdp_of_epsilon(epsilon, 1e-6) ** 2)
 
@@ -76,15 +82,22 @@ def test_a_table_in_the_box_is_fitted_as_well_as_one_in_the_ball(model, drawn, m
     np.testing.assert_allclose(*predictions, rtol=0, atol=0.02)  # each scaling rounds the rows of its own
 
 
-@pytest.mark.parametrize("model", ["linear", "ridge"])
-def test_with_few_rows_it_is_dp_gd_or_ssp_and_each_run_decides_for_itself(model, drawn, make, fit_mechanism) -> None:
-    """At ε = 3 μ is 0.65: nμ is 26, 65 and 91 at these numbers of rows, and D²/4 = 12.25."""
-    tables, model = [drawn(n=n) for n in (40, 100, 140)], make("model", model)
+@pytest.mark.parametrize(
+    ("model", "plain", "calls"), [("linear", "dp_gd", 9), ("ridge", "dp_gd", 8), ("logistic", "dp_newton", 8)]
+)
+def test_with_few_rows_it_is_a_plainer_mechanism_and_each_run_decides_for_itself(
+    model, plain, calls, drawn, make, fit_mechanism
+) -> None:
+    """At ε = 3 μ is 0.65, so that nμ is 26, 65 and 91 at these numbers of rows, and 169 for two classes; D²/4 = 12.25."""
+    two_classes = model == "logistic"
+    numbers = (40, 100, 260 if two_classes else 140)
+    tables, model = [drawn("binary" if two_classes else "real", n=n) for n in numbers], make("model", model)
     alone = [fit_mechanism("best", rows, model, 3.0) for rows in tables]
-    for fitted, rows, name in zip(alone, tables, ("ssp", "dp_gd"), strict=False):
+    for fitted, rows, name in zip(alone, tables, ("ssp", plain), strict=False):
         np.testing.assert_array_equal(fitted.fit.weights, fit_mechanism(name, rows, model, 3.0).fit.weights)
         assert fitted.curator.ledger.total.epsilon == pytest.approx(3.0, rel=1e-9)
-    assert [len(fitted.curator.tape) for fitted in alone] == [1, 25, 8]
+    of_plain = len(fit_mechanism(plain, tables[1], model, 3.0).curator.tape)
+    assert [len(fitted.curator.tape) for fitted in alone] == [1, of_plain, calls]
     together = fit_mechanism("best", WholeSample(*tables), model, 3.0)
     np.testing.assert_array_equal(together.fit.weights[0], alone[0].fit.weights[0])
 
@@ -97,13 +110,13 @@ def test_where_nothing_is_learned_it_does_no_more_harm_than_ssp(drawn, make, fit
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_an_audit_of_the_whitened_steps_passes(model, make) -> None:
+@pytest.mark.parametrize(("model", "calls"), [("linear", 13), ("logistic", 8)])
+def test_an_audit_of_the_whitened_steps_passes(model, calls, make) -> None:
     """The tables of an audit have 8 rows, with which the fit is that of ssp; here they have enough."""
     component = make("model", model)
-    settings, budget = AuditSettings(rows=160), Budget(3.0, 1e-6, "approx")
+    settings, budget = AuditSettings(rows=300), Budget(3.0, 1e-6, "approx")
     result = audit(AuditSubject(make("mechanism", "best"), component, budget, example_geometry(component, 2, 3), settings))
-    assert result.replays.calls == 8
+    assert result.replays.calls == calls
     assert result.violations == ()
     assert result.replays.ratio == pytest.approx(1.0, abs=0.1)
 
@@ -122,6 +135,132 @@ def test_it_beats_one_release_of_the_moments_on_a_skewed_table(drawn, make, fit_
 
 def test_with_vanishing_noise_its_intervals_end_at_its_weights(drawn, make, fit_mechanism) -> None:
     fitted = fit_mechanism("best", drawn(n=1_000), make("model", "linear"), 1e16)
-    made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "iterates", "table"))
+    made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "covariance", "table"))
     x = drawn(n=1_000).x  # of the collinear group, only predictions are known
-    np.testing.assert_allclose([made.low @ x.T, made.high @ x.T], [fitted.fit.weights @ x.T] * 2, rtol=0, atol=2e-3)
+    np.testing.assert_array_equal(made.estimate, fitted.fit.weights)
+    assert np.sqrt(np.einsum("nj,jk,nk->n", x, made.covariance[0], x)).max() < 1e-3
+
+
+def test_no_step_meets_more_curvature_than_momentum_allows() -> None:
+    """Whatever X'X is, as long as it exceeds the released matrix by no more than the largest eigenvalue of the noise."""
+    generator = np.random.default_rng(3)
+    released = np.sort(np.concatenate([generator.uniform(-3, 3, (200, 6)), 10.0 ** generator.uniform(-3, 6, (200, 6))]))
+    axes = Axes(released, np.tile(np.eye(6), (400, 1, 1)), 1.0)
+    met = axes.steps(2.9) * (np.maximum(released, 0.0) + axes.of_noise) / axes.raised
+    assert met.max() == pytest.approx(2.9)
+    assert ((axes.steps(2.9) <= 1) & (axes.steps(2.9) > 0)).all()
+
+
+def test_the_mean_of_the_steps_has_the_variance_that_it_says() -> None:
+    """8,000 descents with drawn noise of X'X and of each gradient: squared errors over their variances have the mean 1.
+
+    Variances are those of noise that does not know the weights of the mean, so within 15 %; with half of any of the noises the
+    ratio is below .7.
+    """
+    generator, runs, size, std = np.random.default_rng(4), 8_000, 4, 30.0
+    released = np.tile([400.0, 900.0, 2_000.0, 5_000.0], (runs, 1))
+    axes = Axes(released, np.tile(np.eye(size), (runs, 1, 1)), std)
+    assert (axes.raised == released).all()
+    noise = generator.normal(0, std, (runs, size, size))
+    symmetric = np.triu(noise, 1) + np.swapaxes(np.triu(noise, 1), 1, 2) + np.sqrt(2) * noise * np.eye(size)
+    error = symmetric / np.sqrt(released[:, :, None] * released[:, None, :])
+    truth = generator.normal(0, 3, (runs, size))
+    place, places, gradients = np.zeros((runs, size)), [], []
+    for _ in range(6):
+        away = truth - place
+        gradient = away - np.einsum("rij,rj->ri", error, away) + generator.normal(0, 0.2, (runs, size))
+        places.append(place)
+        gradients.append(gradient)
+        place = place + gradient
+    descent = Descent(np.stack(places, 1), np.stack(gradients, 1), np.full((runs, 6), 0.2), np.zeros((runs, 6)))
+    centre, variances = descent.minimum(axes)
+    ratio = (np.square(centre - truth) / variances).mean(axis=0)
+    assert ratio == pytest.approx(1.0, abs=0.15)
+
+
+def test_more_budget_does_not_make_rare_events_worse(table, make, fit_mechanism) -> None:
+    """2 % are positive, most of them in the 4 % of rows with a rare feature, along which the curvature is near its largest.
+
+    Of 20 runs on 25,000 rows the loss that is left, as a share of the way from the mean predictor to the exact fit, has a
+    median that falls with ε, and none of them loses everything.
+    """
+    generator, n = np.random.default_rng(0), 25_000
+    severe, belt = generator.random(n) < 0.04, generator.random(n) < 0.7
+    age = generator.uniform(-1, 1, n)
+    positive = generator.random(n) < 1 / (1 + np.exp(4.3 - 3.6 * severe + belt - 0.8 * age))
+    x = np.column_stack([2.0 * severe - 1, 2.0 * belt - 1, age])
+    rows, model = scale(table(x, 2.0 * positive - 1, threshold=0.0), "box", True, "binary"), make("model", "logistic")
+
+    def loss(weights: np.ndarray) -> float:
+        scores = rows.x @ weights
+        return float(np.mean(np.logaddexp(0, scores) - rows.y * scores))
+
+    rate = float(rows.y.mean())
+    nothing = -(rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
+    least = loss(fit_mechanism("no_privacy", rows, model, 1.0).fit.weights[0])
+    lost = {
+        epsilon: [
+            (loss(weights) - least) / (nothing - least)
+            for weights in fit_mechanism("best", WholeSample(*[rows] * 20), model, epsilon).fit.weights
+        ]
+        for epsilon in (1.0, 3.0, 10.0)
+    }
+    medians = [float(np.median(values)) for values in lost.values()]
+    assert medians == sorted(medians, reverse=True)
+    assert max(max(values) for values in lost.values()) < 1
+
+
+def test_no_run_loses_everything_where_eigenvalues_are_as_large_as_the_noise(table, make, fit_mechanism) -> None:
+    """Ten columns that are nearly the same have nine small eigenvalues, which at some ε are just above the floor."""
+    generator, n = np.random.default_rng(1), 4_000
+    common = generator.uniform(-0.8, 0.8, (n, 1))
+    x = np.clip(common + 0.1 * generator.normal(size=(n, 10)), -1, 1)
+    y = np.clip(0.5 * common[:, 0] + x @ np.linspace(-0.3, 0.3, 10) + 0.05 * generator.normal(size=n), -1, 1)
+    rows, model = scale(table(x, y), "box", True, "real"), make("model", "linear")
+    worst = 0.0
+    for epsilon in (1.0, 2.0, 4.0, 8.0, 16.0):
+        weights = fit_mechanism("best", WholeSample(*[rows] * 40), model, epsilon).fit.weights
+        errors = np.mean(np.square(rows.y[:, None] - rows.x @ weights.T), axis=0)
+        worst = max(worst, float(errors.max() / np.var(rows.y)))
+    assert worst < 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_interval_of_a_level_that_no_row_has_contains_zero(seed, table, make, fit_mechanism) -> None:
+    """The data say nothing of it, and the noise must not: those of the other coefficients stay narrow."""
+    generator, n = np.random.default_rng(5), 6_000
+    age, level = generator.uniform(-1, 1, n), generator.integers(3, size=n)
+    y = np.clip(-0.6 + 0.13 * age + 0.03 * (level == 0) + 0.1 * generator.normal(size=n), -1, 1)
+    rows = scale(table(np.column_stack([age, np.eye(4)[level]]), y, (4,)), "box", True, "real")
+    fitted = fit_mechanism("best", rows, make("model", "linear"), 1.2, seed)
+    made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "covariance"))
+    assert made.low[0, 5] < 0 < made.high[0, 5]
+    assert made.high[0, 1] - made.low[0, 1] < 0.15
+    assert made.low[0, 1] < 0.13 < made.high[0, 1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("covers", ["population", "table"])
+@pytest.mark.parametrize("correlation", [0.0, 0.95])
+def test_its_intervals_cover(correlation, covers, table, make, fit_mechanism) -> None:
+    """100 tables of 2,000 rows and 5 features at ε = 1 and 3: a coverage of .95 is below .90 once in 10,000 times.
+
+    The 500 intervals of an ε are not independent; those of one table were taken for one and a half.
+    """
+    generator, coefficients = np.random.default_rng(6), np.array([0.0, 0.2, -0.3, 0.1, 0.0, 0.2])
+    model, covered = make("model", "linear"), []
+    for seed in range(100):
+        common, own = generator.uniform(-1, 1, (2_000, 1)), generator.uniform(-1, 1, (2_000, 5))
+        x = correlation * common + (1 - correlation) * own
+        y = np.clip(x @ coefficients[1:] + 0.2 * generator.normal(size=2_000), -1, 1)
+        rows = scale(table(x, y), "box", True, "real")
+        truth = coefficients
+        if covers == "table":
+            truth = fit_mechanism("no_privacy", rows, model, 1.0).fit.weights[0]
+        for epsilon in (1.0, 3.0):
+            fitted = fit_mechanism("best", rows, model, epsilon, seed)
+            request = IntervalRequest(fitted.fit.weights, fitted.problem.n, "covariance", covers)
+            made = fitted.fit.uncertainty.intervals(request)
+            covered.append(((made.low <= truth) & (truth <= made.high))[0, 1:])
+    rates = np.reshape(covered, (100, 2, 5)).mean(axis=(0, 2))
+    assert rates.min() >= 0.90

@@ -13,15 +13,16 @@ from dpbench.privacy.queries.query import contributions
 
 @pytest.fixture
 def asked(make, fit_mechanism, geometry, rows):
-    """The last gradient that a fit of 40 random rows asks for, and the rows."""
+    """The last query of a name that a fit of 40 random rows asks for, its noise, and the rows."""
 
-    def query(model: str, seed: int = 0) -> tuple[Any, Any, Any]:
+    def query(model: str, seed: int = 0, name: str = "whitened_gradient") -> tuple[Any, Any, Any]:
         rng = np.random.default_rng(seed)
         g = geometry(3, (2,), True, target="binary" if model == "logistic" else "real")
         x = np.column_stack([rng.uniform(-1, 1, (40, 3)), np.eye(2)[rng.integers(2, size=40)]])
         y = rng.integers(2, size=40) if model == "logistic" else rng.uniform(-1, 1, 40)
         table = rows(g, x, y)
-        answer = fit_mechanism("best", table, make("model", model), 30.0, seed).curator.tape[-1]
+        tape = fit_mechanism("best", table, make("model", model), 30.0, seed).curator.tape
+        answer = next(answer for answer in reversed(tape) if answer.query == name)
         return answer.call.query, answer.noise, table
 
     return query
@@ -74,3 +75,29 @@ def test_the_limit_is_the_edge_that_as_many_rows_exceed_as_are_to_be_clipped(ask
     counts[0, [3, 5, 8]] = 10.0
     for clipped, edge in ((5.0, 3), (10.0, 3), (11.0, 5), (25.0, 8), (31.0, 22)):
         assert query.limits_for(counts, np.array([clipped])) == pytest.approx(query.longest * 2 ** (-edge / 2))
+    counts[0, 0] = 6.0  # how long these rows are is not known, so the limit grows
+    assert query.limits_for(counts, np.array([5.0])) == pytest.approx(2 * query.longest)
+
+
+def test_what_clipping_cuts_off_is_counted_from_the_bins_above_the_limit(asked) -> None:
+    query, _, _ = asked("linear")
+    counts = np.zeros((1, 24))
+    counts[0, [2, 9]] = 7.0, 100.0
+    query = replace(query, limits=query.longest / 4)
+    middle = query.longest / 2 * 2**-0.25  # bin 2 ends at half the longest length
+    assert query.cut(counts) == pytest.approx(7 * (middle - query.longest / 4))
+    assert query.cut(-counts) == 0, "noisy counts may be negative"
+
+
+@pytest.mark.parametrize("persons", [None, 3])
+def test_a_squared_residual_is_from_0_to_1_and_both_ends_are_met(persons, asked, rows) -> None:
+    """The largest change is 1, from a residual of 0 to one of half the range or more, and the noise is made for it."""
+    query, _, table = asked("linear", name="squared_residuals")
+    problem = query.problem.with_geometry(replace(table.geometry, rows_per_person=persons))
+    squares = replace(query, problem=problem, state=np.array([[0.0, 5.0, 0, 0, 0, 0]]))
+    x = np.column_stack([[1.0, 1.0, -1.0, 0.0], np.zeros((4, 2)), np.ones(4), np.zeros(4)])
+    added = contributions(squares, rows(table.geometry, x, [1.0, -1.0, -0.5, 0.5]), 0)[:, 0]
+    np.testing.assert_allclose(added, [0.0, 1.0, 0.25, 0.25])  # predictions beyond the range count as its ends
+    noise = squares.noise(0.5)
+    moved = noise.moved(np.array([[0.0]]), np.array([[1.0]]), 0)
+    assert moved == pytest.approx(1.0 if persons is None else 1 / persons)
