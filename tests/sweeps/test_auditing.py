@@ -205,7 +205,7 @@ def test_a_claimed_cell_wins_over_no_sound_one_without_a_word(home: Any, put: An
     assert [row[-1] for row in both.table] == ["claimed", "sound"]
     text = " ".join(both.out.split())
     assert "no winner is named across the groups" in text
-    assert "fm: a proof that was replayed (sound); short: a proof that was not replayed (claimed)." in text
+    assert "fm: a proof that was replayed (sound); short: a proof that was not fully tried (claimed)." in text
     assert "has the lowest error" not in text
 
 
