@@ -233,7 +233,7 @@ CLINIC = """
 
 def test_a_plugin_s_private_table_is_claimed_until_its_author_says_where_its_bounds_come_from(home: Any, drop_in: Any) -> None:
     def why() -> set[str]:
-        return {run.data.tags.get("dpbench.guarantee_why", "") for run in home.runs(mechanism="fm")}
+        return {run.data.tags["dpbench.guarantee_why"] for run in home.runs() if run.data.params["mechanism"] == "fm"}
 
     doubt = (
         "The dataset clinic does not declare where its bounds, filters and scaling come from (bounds_source). In 2 of 2 columns "
