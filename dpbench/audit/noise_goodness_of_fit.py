@@ -108,7 +108,7 @@ def check_plugin_laws(tape: Sequence[Answer], subject: AuditSubject) -> list[Noi
 
 
 def _check_plugin_law(group: Sequence[tuple[Answer, Noise]], subject: AuditSubject, laws: int) -> NoiseTest:
-    """Test one of so many laws on the answers that it is the noise of. Laws and answers share the draws equally."""
+    """Test one of the plugin laws of a fit, on the answers that it adds noise to. Laws and answers share the draws equally."""
     false_alarm, runs = LAW_FALSE_ALARM / laws, max(LAW_RUNS // laws // len(group), 1)
     streams, tables, scales = subject.draws("plugin law", runs), [], []
     for number, (answer, noise) in enumerate(group):

@@ -17,7 +17,7 @@ from dpbench.data.table_stream import TableStream
 
 RESAMPLED = "Each repeat draws its rows from the table with replacement: the table stands for the population."
 MAX_FEW_VALUES = 50
-"""A column with at most this many distinct values may well have rows at both of its bounds, whoever chose them."""
+"""A column with at most this many distinct values often has rows at both of its bounds, even if these are public facts."""
 
 
 @dataclass(frozen=True)
