@@ -5,10 +5,13 @@ the distribution function F that it brings: its draws must follow F, and shifts 
 Each draw x becomes a uniform number, F(x), or a random point of the jump of F at x. Four tests follow, with Bonferroni's
 correction: all numbers together, each coefficient alone (Kolmogorov and Smirnov, exact law), the sum over the coefficients of
 each run, and the largest correlation of two coefficients (Student's t, exact for normal numbers).
+
+The component level tests answers that it repeats on two tables. A law of a plugin is also tested by draws of its own, at every
+level: a replay repeats no draw, so it cannot see that a law draws or costs something else than it says.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +20,12 @@ import scipy  # its modules are imported when they are first used: that takes ha
 from dpbench.accounting.costs import noise_cost
 from dpbench.audit.epsilon_lower_bound import least_privacy_loss
 from dpbench.audit.repeated_answers import RepeatedAnswers
-from dpbench.audit.subject import ClaimedPrivacy
+from dpbench.audit.same_state import same_state
+from dpbench.audit.subject import AuditSubject, ClaimedPrivacy
+from dpbench.base.errors import Refused
 from dpbench.base.random_streams import stream
-from dpbench.privacy.noise import Gaussian, Geometric, KNorm, Laplace, Law, Noise, Norm, is_testable, length
+from dpbench.privacy.calls import Answer
+from dpbench.privacy.noise import CORE_LAWS, Gaussian, Geometric, KNorm, Laplace, Law, Noise, Norm, is_testable, length
 
 MAX_CORRELATED = 60
 """Coefficients whose correlations are tested: the first ones."""
@@ -30,6 +36,15 @@ PRICE_SLACK = 1e-3
 """A price may be this much too small, relatively: the rounding of distribution functions."""
 PRICE_DELTA = 1e-6
 """The δ at which a price is compared that is neither pure ε nor μ."""
+WHOLE_ROUNDING = 1e-9
+"""A sensitivity that is this close to a whole number, relatively, is that number: it is computed from a bound and a scale."""
+LAW_FALSE_ALARM = 1e-6
+"""The probability, at most, that the tests of a fit's plugin laws fail laws that are what they say."""
+LAW_RUNS = 5_000
+"""Draws of all plugin laws of a fit, each of LAW_COEFFICIENTS coefficients: a scale that is 6 % off is found."""
+LAW_COEFFICIENTS = 20
+PRICE_TEST = "the price that the law states"
+VALUES_TEST = "the values that the law can take"
 
 Cdf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Return P[X <= x] for numbers and their scales."""
@@ -74,22 +89,78 @@ def check_answer_noise(repeats: RepeatedAnswers, false_alarm: float, seed: int) 
     return [check_noise(noise, draws, false_alarm, stream(seed, "audit, ties", name), name)]
 
 
+def check_plugin_laws(tape: Sequence[Answer], subject: AuditSubject) -> list[NoiseTest]:
+    """Test each law of a plugin on a tape: the price of every answer, and draws with the scales of all its answers together."""
+    groups: list[list[tuple[Answer, Noise]]] = []
+    for answer in tape:
+        noise = getattr(answer.noise, "noise", answer.noise)  # a procedure may add noise to something else than a sum
+        if not isinstance(noise, Noise) or type(noise.law) in CORE_LAWS or not is_testable(noise.law):
+            continue
+        key = answer.call.method == "scan", noise.law  # bins have draws of their own
+        group = next((group for group in groups if same_state(key, (group[0][0].call.method == "scan", group[0][1].law))), [])
+        groups += [] if group else [group]
+        group.append((answer, noise))
+    try:
+        with np.errstate(all="ignore"):
+            return [_check_plugin_law(group, subject, len(groups)) for group in groups]
+    except Exception as error:
+        raise Refused(f"A law of {subject.mechanism.name} cannot be tested: it ends with {type(error).__name__}.") from error
+
+
+def _check_plugin_law(group: Sequence[tuple[Answer, Noise]], subject: AuditSubject, laws: int) -> NoiseTest:
+    """Test one of the plugin laws of a fit, on the answers that it adds noise to. Laws and answers share the draws equally."""
+    false_alarm, runs = LAW_FALSE_ALARM / laws, max(LAW_RUNS // laws // len(group), 1)
+    streams, tables, scales = subject.draws("plugin law", runs), [], []
+    for number, (answer, noise) in enumerate(group):
+        law, name = noise.law, answer.call.query.name
+        problem = "" if _price_of_plugin_holds(noise, 1 if noise is not answer.noise else answer.call.query.size) else PRICE_TEST
+        if _is_whole(law, float(noise.scale.max())) and not _has_whole_values(answer):
+            problem = "it takes whole numbers only, and the exact answer is not one"
+        if problem:
+            return NoiseTest(answer.query, law.name, 0, 0.0, problem, false_alarm)
+        if answer.call.method == "scan":
+            bins = (streams.generator_of_bins(run, name, number) for run in range(runs))
+            standard = np.stack([law.standard_of_bins(generator, LAW_COEFFICIENTS) for generator in bins])
+        else:
+            standard = streams.standard(law, name, number, LAW_COEFFICIENTS)
+        scale = np.resize(noise.scale[0], (1, LAW_COEFFICIENTS))
+        tables.append(np.asarray(law.shape(standard, scale), dtype=float).reshape(runs, LAW_COEFFICIENTS))
+        scales.append(np.repeat(scale, runs, axis=0))
+    draws, scale = np.concatenate(tables), np.concatenate(scales)
+    (answer, noise), ties = group[0], stream(subject.settings.seed, "audit, ties of laws").random(draws.shape)
+    return _test_of(answer.query, noise.law, draws, _fit_p_values(noise.law.cdf, draws, scale, ties), false_alarm)
+
+
+def _has_whole_values(answer: Answer) -> bool:
+    """Return whether an exact answer consists of whole numbers, as counts do; the result of a procedure need not."""
+    exact = answer.exact
+    return isinstance(answer.noise, Noise) and not (isinstance(exact, np.ndarray) and (exact != np.round(exact)).any())
+
+
 def check_noise(noise: Noise, draws: np.ndarray, false_alarm: float, ties: np.random.Generator, answer: str = "") -> NoiseTest:
     """Test draws (runs, coefficients) that are declared to be independent; ``ties`` draws points of the jumps of F."""
     scale = np.broadcast_to(noise.scale, draws.shape)
     known = DECLARED_LAWS.get(type(noise.law))
     cdf = noise.law.cdf if known is None else known.cdf
     if not (_price_of_plugin_holds(noise, draws.shape[1]) if known is None else _price_is_known(noise, known)):
-        p_values = {"the price that the law states": 0.0}
+        p_values = {PRICE_TEST: 0.0}
     else:
         if known is not None and known.independent is not None:
             draws, scale = known.independent(draws / scale), np.ones(draws.shape)
-        uniform = _uniform(cdf, draws, scale, ties.random(draws.shape))
-        if known is not None and known.whole:
-            uniform = np.where(draws == np.round(draws), uniform, np.nan)
-        p_values = _p_values(uniform) if np.isfinite(uniform).all() else {"the values that the law can take": 0.0}
+        p_values = _fit_p_values(cdf, draws, scale, ties.random(draws.shape), known is not None and known.whole)
+    return _test_of(answer, noise.law, draws, p_values, false_alarm)
+
+
+def _fit_p_values(cdf: Cdf, draws: np.ndarray, scale: np.ndarray, ties: np.ndarray, whole: bool = False) -> dict[str, float]:
+    """Return the p-value of each test of draws against a distribution function; 0 where it cannot give one of them."""
+    uniform = _uniform(cdf, draws, scale, ties)
+    possible = np.isfinite(uniform) & (draws == np.round(draws) if whole else True)
+    return _p_values(uniform) if possible.all() else {VALUES_TEST: 0.0}
+
+
+def _test_of(answer: str, law: Law, draws: np.ndarray, p_values: dict[str, float], false_alarm: float) -> NoiseTest:
     test = min(p_values, key=lambda name: p_values[name])
-    return NoiseTest(answer, noise.law.name, draws.size, min(1.0, len(p_values) * p_values[test]), test, false_alarm)
+    return NoiseTest(answer, law.name, draws.size, min(1.0, len(p_values) * p_values[test]), test, false_alarm)
 
 
 @dataclass(frozen=True)
@@ -148,13 +219,34 @@ def _price_of_plugin_holds(noise: Noise, size: int) -> bool:
     delta = 0.0 if noise.cost.kind == "pure" else PRICE_DELTA
     claim = ClaimedPrivacy.of([noise.cost], delta)
     price = claim.epsilon if claim.mu is None else claim.mu
-    for count in {1, size if claim.mu is not None or delta == 0 else 1}:
-        move = noise.bound / float(length(np.ones(count), noise.law.norm))
-        together = count if claim.mu is None else math.sqrt(count)
-        for scale in {float(noise.scale.min()), float(noise.scale.max())}:
-            if together * _largest_loss(noise.law.cdf, scale, move * scale, claim) > price * (1 + PRICE_SLACK):
+    for scale in {float(noise.scale.min()), float(noise.scale.max())}:
+        for count, move in _worst_moves(noise, scale, size if claim.mu is not None or delta == 0 else 1):
+            together = count if claim.mu is None else math.sqrt(count)
+            if together * _largest_loss(noise.law.cdf, scale, move, claim) > price * (1 + PRICE_SLACK):
                 return False
     return True
+
+
+def _worst_moves(noise: Noise, scale: float, size: int) -> list[tuple[int, float]]:
+    """Return how many coefficients move, and how far each: one by the whole bound, and all by an equal share.
+
+    Where answers are whole numbers, they move by whole numbers: as many coefficients as the bound allows move by 1.
+    """
+    reach, norm = noise.bound * scale, noise.law.norm
+    if not _is_whole(noise.law, scale):
+        return [(count, reach / float(length(np.ones(count), norm))) for count in {1, size}]
+    steps = math.floor(reach * (1 + WHOLE_ROUNDING))
+    if norm == "Linf" or not steps:
+        return [(size, float(steps))]
+    movable = math.floor((reach if norm == "L1" else reach**2) * (1 + WHOLE_ROUNDING))
+    return [(1, float(steps)), (min(size, movable), 1.0)]
+
+
+def _is_whole(law: Law, scale: float) -> bool:
+    """Return whether a law takes whole numbers only: its distribution function does not rise between them."""
+    steps = np.arange(-3.0, 4.0)[:, None]
+    values = np.asarray(law.cdf(steps + np.array([0.0, 0.25, 0.5, 0.999]), np.full((7, 4), scale)))
+    return bool((values == values[:, :1]).all())
 
 
 def _largest_loss(cdf: Cdf, scale: float, move: float, claim: ClaimedPrivacy) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpbench.audit.epsilon_lower_bound import EpsilonLowerBound, epsilon_lower_bound
 from dpbench.audit.neighbours import Pairs, common_rows, fixed_and_random_pairs, join, ones_to_zeros
-from dpbench.audit.noise_goodness_of_fit import NoiseTest, check_answer_noise
+from dpbench.audit.noise_goodness_of_fit import LAW_FALSE_ALARM, NoiseTest, check_answer_noise, check_plugin_laws
 from dpbench.audit.repeated_answers import repeat_answers
 from dpbench.audit.replay_level import Replays, audit_replays, replay
 from dpbench.audit.scores import answer_scores, black_box_scores
@@ -65,6 +65,7 @@ def audit(subject: AuditSubject) -> Audit:
         replays, pairs = audit_replays(subject, example.tape or [])
     if replays.violation and settings.level != "replay":
         settings = replace(settings, level="replay" if settings.level == "component" else "release")
+    laws = [] if replays.violation else check_plugin_laws(example.tape or [], subject)
     results: list[tuple[list[NoiseTest], list[EpsilonLowerBound]]] = []
     if settings.level != "replay":
         subject = replace(subject, settings=settings)
@@ -74,9 +75,10 @@ def audit(subject: AuditSubject) -> Audit:
                 results.append(audit_pair(replace(subject, pair=number), pairs.take(np.array([number])), claim))
         except Violation as violation:
             replays = replace(replays, violation=replays.violation or str(violation))
-    noise_tests = tuple(test for tests, _ in results for test in tests)
+    noise_tests = (*laws, *(test for tests, _ in results for test in tests))
     lower_bounds = tuple(bound for _, bounds in results for bound in bounds)
-    return Audit(subject.geometry, claim, replays, noise_tests, lower_bounds, 1 - settings.confidence)
+    false_alarm = 1 - settings.confidence + LAW_FALSE_ALARM * bool(laws)
+    return Audit(subject.geometry, claim, replays, noise_tests, lower_bounds, false_alarm)
 
 
 def _example(subject: AuditSubject) -> Curator:

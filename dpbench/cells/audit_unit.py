@@ -120,6 +120,8 @@ def vouched(standing: Standing, result: AuditResult | None, n: int) -> Standing:
     elif standing.guarantee == "claimed":
         why = "audit.level=none." if result is None else result.sentence
         standing = replace(standing, why=f"Not replayed: {why}")
+    if standing.guarantee == "claimed":
+        standing = replace(standing, why=" ".join(filter(None, (standing.why, standing.bounds_doubt))))
     if standing.guarantee == "no_weights":
         return replace(standing, why=NO_WEIGHTS)
     return replace(standing, why=NOTHING_ASKED) if standing.guarantee == "unproven" and not standing.leaks else standing

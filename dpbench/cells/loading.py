@@ -11,7 +11,7 @@ from dpbench.base.one_entry_cache import OneEntryCache
 from dpbench.base.phases import phase
 from dpbench.base.random_streams import stream
 from dpbench.cells.cell import Cell
-from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.dataset import Dataset, doubt_about_bounds
 from dpbench.contracts.model import Model
 from dpbench.data.blocks import Block
 from dpbench.data.geometry import Geometry
@@ -44,6 +44,8 @@ class ScaledTable:
     persons: Persons | None = None
     dropped: int = 0
     beyond_limit: int = 0
+    bounds_doubt: str = ""
+    """Why the bounds may follow from the rows, or an empty text."""
 
     @cached_property
     def spreads(self) -> np.ndarray:
@@ -61,6 +63,7 @@ class TableSummary:
     leaks: tuple[Leak, ...]
     dropped: int = 0
     beyond_limit: int = 0
+    bounds_doubt: str = ""
 
 
 class DatasetRows:
@@ -93,7 +96,8 @@ class DatasetRows:
     def facts(self, repeat: int) -> TableSummary:
         """Return what is known of a repeat's table without its rows."""
         table = self.scaled(repeat)
-        return TableSummary(table.rows.geometry, table.rows.public_n, table.leaks, table.dropped, table.beyond_limit)
+        doubt = table.bounds_doubt
+        return TableSummary(table.rows.geometry, table.rows.public_n, table.leaks, table.dropped, table.beyond_limit, doubt)
 
     def clipped(self, repeat: int) -> tuple[float, tuple[float, ...]]:
         """Return the share of targets, and of each feature column's values, that lie outside the declared bounds."""
@@ -146,7 +150,8 @@ class DatasetRows:
         rows = scale(table, self.dataset.scaling, self.model.intercept, self.model.target)
         unknown = np.full(rows.geometry.dimension, np.nan)
         self._coefficients[drawn] = unknown if rows.coefficients is None else rows.coefficients
-        return ScaledTable(rows, table.leaks, table.persons, table.dropped, table.beyond_limit)
+        doubt = doubt_about_bounds(self.dataset, table)
+        return ScaledTable(rows, table.leaks, table.persons, table.dropped, table.beyond_limit, doubt)
 
     def labels(self, repeat: int) -> np.ndarray:
         """Return the part that every row belongs to in a repeat; all rows of a person belong to the same part."""

@@ -13,7 +13,7 @@ from dpbench.base.phases import phase
 from dpbench.cells.cell import Cell
 from dpbench.cells.failures import CAUGHT, explained
 from dpbench.cells.loading import DatasetRows, TableSummary, rows_of
-from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.dataset import Dataset, doubt_about_bounds
 from dpbench.contracts.model import Model
 from dpbench.data.blocks import Block
 from dpbench.data.moments import from_multiples
@@ -87,7 +87,8 @@ class StreamedRows(DatasetRows):
         return self._sums
 
     def facts(self, repeat: int) -> TableSummary:
-        return TableSummary(self.scaler.geometry, self.stream.rows, self.stream.head.leaks)
+        doubt = doubt_about_bounds(self.dataset, self.stream.head)
+        return TableSummary(self.scaler.geometry, self.stream.rows, self.stream.head.leaks, bounds_doubt=doubt)
 
     def clipped(self, repeat: int) -> tuple[float, tuple[float, ...]]:
         *features, target = (float(count / self.stream.rows) for count in self.sums.outside)

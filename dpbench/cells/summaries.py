@@ -78,7 +78,8 @@ def record_of(
         CELL_SECONDS: math.fsum(part.seconds for part in parts),
     }
     proven, has_weights = ledger.sound and bool(ledger.entries), bool(np.isfinite(runs["weights"]).all(axis=1).any())
-    standing = Standing(cell.settings.noise, proven, total.private, tuple(ledger.leaks), has_weights=has_weights)
+    leaks, doubt = tuple(ledger.leaks), provenance.bounds_doubt
+    standing = Standing(cell.settings.noise, proven, total.private, leaks, has_weights=has_weights, bounds_doubt=doubt)
     standing = vouched(standing, audit, int(runs["n_train"][0]))
     if violation := next((part.violation for part in parts if part.violation), ""):
         standing = replace(standing, audit_passed=False, why=violation, replayed_n=0)

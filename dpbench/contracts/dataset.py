@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from dpbench.base.core_classes import is_core_class
 from dpbench.base.errors import Refused
 from dpbench.base.options import option
 from dpbench.contracts.component import Component
@@ -15,6 +16,8 @@ from dpbench.data.table import Table
 from dpbench.data.table_stream import TableStream
 
 RESAMPLED = "Each repeat draws its rows from the table with replacement: the table stands for the population."
+MAX_FEW_VALUES = 50
+"""A column with at most this many distinct values often has rows at both of its bounds, even if these are public facts."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,9 @@ class Dataset(Component):
 
     Optional
         ``synthetic``: whether the rows are drawn rather than collected; ``public``: whether anyone may see them;
-        ``display_name``; ``remark``; ``licence``; ``citation``. These six are properties: override them with a class variable, or
-        with a property if the answer depends on an option.
+        ``bounds_source``: where bounds, filters and scaling come from, without which a table that is not public stays
+        ``claimed``; ``display_name``; ``remark``; ``licence``; ``citation``. These seven are properties: override them with a
+        class variable, or with a property if the answer depends on an option.
         ``variants()``: the options of each table that it offers, for listings; ``subsets()``: subsets of the attributes, by
         number; ``options_for(attributes)``: options that give the table attributes which it lacks by default;
         ``for_target(kind)``: a version with another target for binary models; ``redrawn()``: whether every repeat draws its
@@ -91,6 +95,14 @@ class Dataset(Component):
     def public(self) -> bool:
         """Whether anyone may see the rows. If not, records omit what may quote or confirm a row, and say how private they are."""
         return self.synthetic
+
+    @property
+    def bounds_source(self) -> str:
+        """Where the bounds, the filters and the scaling come from, in a sentence; empty if nobody declares it.
+
+        They must be known without these rows: from a codebook, from what an instrument can measure, from an older public table.
+        """
+        return ""
 
     @property
     def remark(self) -> str:
@@ -215,3 +227,22 @@ class Dataset(Component):
             numbers = f"one of {', '.join(map(str, subsets))}, or a list of names" if subsets else "a list of names"
             raise Refused(f"The attributes of dataset={self.name} must be {numbers}. Got {attributes} instead.")
         return subsets[attributes]
+
+
+def doubt_about_bounds(dataset: Dataset, table: Table) -> str:
+    """Return why the bounds of a plugin's table may follow from its rows; empty if its author declares where they come from.
+
+    A table that anyone may see needs no declaration, and neither does one of dpbench's own datasets.
+    """
+    if dataset.public or is_core_class(type(dataset)) or dataset.bounds_source.strip():
+        return ""
+    sentence = f"The dataset {dataset.name} does not declare where its bounds, filters and scaling come from (bounds_source)."
+    columns = (*zip(table.columns, table.features.T, strict=True), (table.target, table.response))
+    many = [(column, values) for column, values in columns if len(np.unique(values)) > MAX_FEW_VALUES]
+    attained = sum((column.low, column.high) == (values.min(), values.max()) for column, values in many)
+    if 2 * attained <= len(many):
+        return sentence
+    return (
+        f"{sentence} In {attained} of {len(many)} columns with more than {MAX_FEW_VALUES} values, both bounds are the rows' own "
+        "extremes, as if they were read from them."
+    )

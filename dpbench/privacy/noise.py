@@ -54,10 +54,10 @@ class Law(ABC):
         """Return the variance of the noise of this scale."""
 
     def cdf(self, x: Array, scale: Array) -> Array:
-        """Return the probability that noise of this scale is at most ``x``, a step function for a discrete law.
+        """Return the probability that noise of this scale is at most ``x``. A discrete law takes whole numbers.
 
-        A law of a plugin must define it: audits test its draws and its price against this function. Answers with noise that
-        cannot be tested carry no proof.
+        A law of a plugin must define it: every audit tests its draws and price against this function. Without it, or with
+        coefficients that are drawn together, audits cannot test a law, and its answers carry no proof.
         """
         raise NotImplementedError(f"The law {self.name!r} has no distribution function.")
 
@@ -153,8 +153,8 @@ CORE_LAWS: tuple[type[Law], ...] = (Laplace, Geometric, KNorm, Gaussian)
 
 
 def is_testable(law: Law) -> bool:
-    """Return whether audits can test a law: dpbench knows it, or it brings its distribution function."""
-    return type(law) in CORE_LAWS or type(law).cdf is not Law.cdf
+    """Return whether audits can test a law: dpbench knows it, or it brings the function of independent coefficients."""
+    return type(law) in CORE_LAWS or (type(law).cdf is not Law.cdf and not law.joint)
 
 
 @dataclass(frozen=True)
@@ -212,9 +212,9 @@ class Noise:
         """Return the ledger's entry of one answer with this noise."""
         law, scale = self.law, (float(self.scale.min()), float(self.scale.max()))
         entry = LedgerEntry(query, self.cost, True, self.proof, law.norm, law.name, self.sensitivity, self.bound, scale)
-        if is_testable(law):
-            return entry
-        return replace(entry, sound=False, proof=f"unproven: {type(law).__name__} brings no distribution function. {self.proof}")
+        why = "draws its coefficients together" if law.joint else "brings no distribution function"
+        unproven = replace(entry, sound=False, proof=f"unproven: {type(law).__name__} {why}. {self.proof}")
+        return entry if is_testable(law) else unproven
 
 
 def length(change: Array, norm: Norm) -> Array:

@@ -38,6 +38,8 @@ class Provenance:
     licence: str = ""
     """The terms under which the data may be used, or an empty text."""
     citation: str = ""
+    bounds_doubt: str = ""
+    """Why the table's bounds may follow from its rows, or an empty text: no tag, but a reason of the cell's guarantee."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Standing:
     """The largest number of rows that were replayed, if it is less than the cell's own size class; else 0."""
     has_weights: bool = True
     """Whether any run has finite weights."""
+    bounds_doubt: str = ""
+    """Why the bounds may follow from the rows, in sentences: the proofs take them for public."""
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -73,7 +77,7 @@ class Standing:
             return "leaks"
         if not self.has_weights:
             return "no_weights"
-        return "sound" if self.audit_passed else "claimed"
+        return "sound" if self.audit_passed and not self.bounds_doubt else "claimed"
 
 
 def guarantee_tags(standing: Standing) -> dict[str, str]:

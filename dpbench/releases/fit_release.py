@@ -18,7 +18,7 @@ from dpbench.cells.audit_unit import audited, fit_made_up_rows
 from dpbench.cells.budgets import budget_of, costs_on_made_up_rows
 from dpbench.cells.cell import Settings
 from dpbench.cells.loading import identity
-from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.dataset import Dataset, doubt_about_bounds
 from dpbench.contracts.fit import OK, REPAIRED, Fit
 from dpbench.contracts.mechanism import Mechanism, fit_closed
 from dpbench.contracts.model import Model
@@ -83,6 +83,8 @@ class FitRequest:
         geometry = data.sample.geometry
         if reason := self.mechanism.unsupported(self.model, geometry):
             raise Refused(reason)
+        if self.secure and (doubt := doubt_about_bounds(self.dataset, data.table)):
+            raise Refused(f"dataset={self.dataset.name} cannot be released. {doubt}")
         if len(set(geometry.names)) < len(geometry.names):
             raise Refused("No column of a release may be called 'intercept', unless model.intercept=false.")
 

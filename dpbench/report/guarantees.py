@@ -84,7 +84,7 @@ def _promise(word: str, cells: Iterable[CellRecord]) -> str:
     """Return what a proof promises, by ε alone if the price was pure, else by ε at a δ, and how far it was tried."""
     tried = "A proof is its author's word: trials of the mechanism on made-up neighbouring tables (a replay) did not refute it."
     if word == CLAIMED:
-        tried = "A proof is its author's word, and nobody has tried it here: `audit.level=replay` does."
+        tried = "A proof is its author's word: it was not replayed here, or the origin of the table's bounds is not declared."
     promises = {
         (True,): ("its ε", PURE_PROMISE),
         (False,): ("its ε at its δ", DELTA_PROMISE),

@@ -37,6 +37,7 @@ class Audits:
         self._file, self._refuted = file, refuted or {}
         claimed = {key for key, record in recorded.items() if guarantee_of(record.tags) == "claimed"}
         audited = [planned for planned in plan.cells if planned.state == "run" or planned.cell.key in claimed]
+        self._bounds_doubts = {planned.cell.key: planned.provenance.bounds_doubt for planned in audited}
         self._of_cell: dict[str, AuditUnit] = {}
         for planned in audited:
             cell = planned.cell
@@ -87,7 +88,8 @@ class Audits:
         unit = self._of_cell.get(record.key)
         if unit is None or guarantee_of(record.tags) != "claimed":
             return {}
-        standing = vouched(Standing("", proven=True, private=True), self._results.get(unit.digest), unit.n)
+        standing = Standing("", proven=True, private=True, bounds_doubt=self._bounds_doubts[record.key])
+        standing = vouched(standing, self._results.get(unit.digest), unit.n)
         return guarantee_tags(standing)
 
 

@@ -69,6 +69,7 @@ class TableFacts:
     beyond_limit: int
     streamed: bool = False
     """Whether the rows are read again at every pass over them."""
+    bounds_doubt: str = ""
 
     @property
     def size(self) -> TableSize:
@@ -185,6 +186,7 @@ def _planned(point: ResolvedPoint, table: TableFacts | Inapplicable) -> PlannedC
         target_unit=target.unit if target else "",
         target_transform=target.transform.name if target and target.transform else "",
         rows_beyond_limit=0 if isinstance(table, Inapplicable) else table.beyond_limit,
+        bounds_doubt="" if isinstance(table, Inapplicable) else table.bounds_doubt,
         licence=dataset.licence,
         citation=dataset.citation,
     )
@@ -214,7 +216,8 @@ def _table_facts(cell: Cell) -> TableFacts:
         raise Refused(f"The dataset {name} cannot be loaded: {type(error).__name__} in {last.name} ({where}).") from error
     facts = source.facts(0)
     train_rows = int(source.part_sizes()[1:].sum())
-    return TableFacts(facts.geometry, facts.rows, train_rows, facts.dropped, facts.beyond_limit, source.streamed)
+    counts = facts.rows, train_rows, facts.dropped, facts.beyond_limit
+    return TableFacts(facts.geometry, *counts, source.streamed, facts.bounds_doubt)
 
 
 @cache

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpbench.audit.global_generators import watched_generators
 from dpbench.base.errors import Refused, Unfinished, check_known, described
-from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.dataset import Dataset, doubt_about_bounds
 from dpbench.data.geometry import Scaling
 from dpbench.data.scaling import scale
 from dpbench.data.table import Column, Table, WrongTable
@@ -117,6 +117,18 @@ def _check_column(column: Column, values: np.ndarray) -> None:
 
 
 @law(
+    "A dataset that is not public declares where its bounds, filters and scaling come from: not from its own rows.",
+    "Set bounds_source to a sentence that names the codebook, the instrument or the older table behind every bound, every filter "
+    "and every scaling. Replace what was computed from the rows: their extremes, their mean and deviation, rules for outliers.",
+)
+def bounds_source(case: DatasetCase) -> None:
+    if case.component.public:
+        raise NotApplicable("anyone may see the rows")
+    if doubt := doubt_about_bounds(case.component, case.table):
+        raise Failure(doubt)
+
+
+@law(
     "Scaled rows lie within the geometry: in the box or the ball, for real targets and, with a threshold, for binary ones.",
     "Declare a threshold within the bounds of the target, in its unit; one-hot columns hold 0 and 1 and share a group.",
 )
@@ -181,4 +193,4 @@ def _bounds(table: Table) -> list[tuple[str, float, float]]:
     return [(column.name, column.low, column.high) for column in (*table.columns, table.target)]
 
 
-CHECKS = (table, determinism, synthetic, bounds, scaled_rows, origin, attributes)
+CHECKS = (table, determinism, synthetic, bounds, bounds_source, scaled_rows, origin, attributes)

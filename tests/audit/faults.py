@@ -11,7 +11,8 @@ from scipy import special, stats
 from dpbench.accounting.costs import Cost, Pure
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import Mechanism, OneRunMechanism
-from dpbench.privacy.noise import Gaussian, Laplace, Law, Noise, laplace
+from dpbench.privacy.noise import Gaussian, Geometric, Laplace, Law, Noise, PureLaw, laplace
+from dpbench.privacy.queries.query import RowQuery
 
 
 def opened(view: Any) -> Any:
@@ -151,6 +152,76 @@ class WrongLaw(Planted):
         law = globals()[self.law]()
         bound = query.l1_bound("tight")  # of L1, and so of L2
         return Noise(law, np.array([bound / epsilon]), epsilon, "the scale is right, the law is not")
+
+
+class Logistic(PureLaw):
+    """Density e^(-x/s) / (s (1 + e^(-x/s))²), whose logarithm has a slope of at most 1 / s."""
+
+    name = "logistic"
+
+    def standard(self, generator: np.random.Generator, size: int) -> np.ndarray:
+        return generator.logistic(size=size)
+
+    def variance(self, scale: np.ndarray) -> np.ndarray:
+        return np.asarray(np.square(np.pi * scale) / 3)
+
+    def cdf(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return np.asarray(special.expit(x / scale))
+
+
+class PluginGeometric(Geometric):
+    """The two-sided geometric law under another name."""
+
+    name = "plugin_geometric"
+
+    def cdf(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return stats.dlaplace.cdf(np.floor(x), 1 / scale)
+
+
+class Broken(Logistic):
+    """Its distribution function fails."""
+
+    def cdf(self, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        raise ZeroDivisionError
+
+
+class Joint(Logistic):
+    """It brings the distribution function of each coefficient, which says nothing about all of them together."""
+
+    joint = True
+
+
+class RowsAndTargets(RowQuery):
+    """Sums of numbers in [0, 1] that are whole unless a fraction is added: positive features, positive targets."""
+
+    name = "positive numbers"
+
+    def __init__(self, dimension: int, fraction: float) -> None:
+        self.fraction = fraction
+        self._size = dimension + 1
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def contribution(self, rows: Any, run: int = 0) -> np.ndarray:
+        return (np.column_stack([rows.x, rows.y]) > 0) * (1 - self.fraction)
+
+
+@dataclass(frozen=True)
+class HonestLaw(Mechanism):
+    """A law of a plugin that draws and costs what it says, on counts of positive numbers."""
+
+    name: ClassVar[str] = "honest_law"
+    guarantee: ClassVar[str] = "ε-DP"
+    law: str = "Logistic"
+    fraction: float = 0.0
+
+    def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
+        query = RowsAndTargets(curator.geometry.dimension, self.fraction)
+        scale = np.array([query.size / budget.epsilon])
+        answer = curator.release(query, Noise(globals()[self.law](), scale, budget.epsilon, "each number moves by at most 1"))
+        return Fit.good(answer[:, :-1] / curator.n[:, None])
 
 
 @dataclass(frozen=True)

@@ -192,6 +192,22 @@ def test_the_price_of_a_plugin_s_law_is_computed_from_its_distribution_function(
     assert not priced(Pretender())
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.3])
+def test_a_discrete_law_pays_for_moves_by_whole_numbers(epsilon, faults) -> None:
+    """Half a step would tell any two shifted discrete laws apart; no answer in whole numbers moves by it."""
+
+    class Cheaper(faults.PluginGeometric):
+        cost = staticmethod(lambda bound: Pure(0.99 * bound))
+
+    draws = Geometric().standard(np.random.default_rng(1), 4_000)
+    for sensitivity in (1, 5):
+        for size in (1, 4, 40):
+            for law, passes in ((faults.PluginGeometric(), True), (Cheaper(), False)):
+                noise = Noise(law, np.array([sensitivity / epsilon]), epsilon, "counts")
+                outcome = check_noise(noise, law.shape(draws.reshape(-1, size), noise.scale), 1e-9, np.random.default_rng(0))
+                assert ("price" not in outcome.test) == passes
+
+
 def test_a_law_without_a_distribution_function_is_left_out(repeats, faults) -> None:
     noise = unit_noise(faults.Untestable())
     assert not noise.ledger_entry("sum").sound

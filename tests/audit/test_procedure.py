@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy import stats
 
-from dpbench.audit import procedure
+from dpbench.audit import noise_goodness_of_fit, procedure
 from dpbench.audit.neighbours import Pairs, ones_to_zeros
 from dpbench.audit.procedure import audit, audit_pair
 from dpbench.audit.subject import AuditSettings, AuditSubject, ClaimedPrivacy, example_geometry
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import laplace
+from dpbench.privacy.noise import Noise, laplace
 from dpbench.privacy.replay import Violation
 from dpbench.registry.lookup import registry
 
@@ -119,12 +120,54 @@ def test_published_wishart_noise_is_caught_where_rows_are_weighted(make, audited
     ],
 )
 def test_noise_that_is_not_the_declared_one_is_caught_by_its_tests_alone(law, tests, faults, audited) -> None:
-    """σ := μ, a scale that is 10 % short, one draw for all: a replay sees none of it."""
+    """σ := μ, a scale that is 10 % short, one draw for all: no replay sees it, so every level tests the laws of plugins."""
     mechanism = faults.WrongLaw(law)
-    assert audited(mechanism, level="replay").passed
+    outcome = audited(mechanism, level="replay")
+    assert outcome.replays.violation == ""
+    (test,) = outcome.noise_tests
+    assert test.violation
+    assert test.test in tests
+    assert outcome.lower_bounds == ()
     outcome = audited(mechanism, level="component", runs=1_000, confidence=0.9999)
     assert any(test.violation and test.test in tests for test in outcome.noise_tests)
     assert not outcome.passed
+
+
+@pytest.mark.parametrize("level", ["replay", "release"])
+@pytest.mark.parametrize("law", ["Logistic", "PluginGeometric", "PluginLaplace"])
+def test_a_plugin_s_law_that_is_what_it_says_passes_at_every_level(level, law, faults, audited) -> None:
+    """Its draws are tested with a false alarm of 1e-6, on five seeds; the discrete one counts rows."""
+    for seed in range(5 if level == "replay" else 1):
+        outcome = audited(faults.HonestLaw(law), level=level, runs=200, seed=seed)
+        assert outcome.passed, outcome.violations
+        (test,) = outcome.noise_tests
+        assert (test.draws, test.false_alarm) == (100_000, 1e-6)
+
+
+def test_a_discrete_law_on_an_answer_with_fractions_does_not_pass(faults, audited) -> None:
+    (violation,) = audited(faults.HonestLaw("PluginGeometric", fraction=0.5), level="replay").violations
+    assert "it takes whole numbers only, and the exact answer is not one" in violation
+
+
+def test_a_law_whose_code_fails_is_not_tested_and_one_of_joint_draws_has_no_proof(faults, audited) -> None:
+    with pytest.raises(Refused, match="A law of honest_law cannot be tested: it ends with ZeroDivisionError"):
+        audited(faults.HonestLaw("Broken"), level="replay")
+    entry = Noise(faults.Joint(), np.array([1.0, 1.0]), 1.0, "exact").ledger_entry("sum")
+    assert (entry.sound, entry.proof) == (False, "unproven: Joint draws its coefficients together. exact")
+
+
+def test_the_tests_of_a_plugin_s_law_keep_their_false_alarms(faults, audited, make, monkeypatch) -> None:
+    """400 times 200 draws at 1 %: at most 13 alarms, which a rate of 1 % exceeds with probability 6e-5."""
+    monkeypatch.setattr(noise_goodness_of_fit, "LAW_FALSE_ALARM", 0.01)
+    monkeypatch.setattr(noise_goodness_of_fit, "LAW_RUNS", 200)
+    model = make("model", "linear")
+    alarms, geometry = 0, example_geometry(model, 1)
+    for seed in range(REPETITIONS):
+        law = ("Logistic", "PluginGeometric")[seed % 2]
+        subject = AuditSubject(faults.HonestLaw(law), model, Budget(1.0, 1e-6, "pure"), geometry, AuditSettings(seed=seed))
+        (test,) = noise_goodness_of_fit.check_plugin_laws(subject.tape_fit().tape, subject)
+        alarms += bool(test.violation)
+    assert alarms <= MAX_ALARMS
 
 
 def test_two_equal_tables_raise_an_alarm_one_time_in_a_hundred_at_most(make) -> None:

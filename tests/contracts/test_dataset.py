@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from dpbench.base.errors import Refused
 from dpbench.base.options import option
 from dpbench.base.random_streams import stream
 from dpbench.cells.loading import DatasetRows, identity
-from dpbench.contracts.dataset import Dataset
+from dpbench.contracts.dataset import Dataset, doubt_about_bounds
 from dpbench.data.scaling import scale
 from dpbench.data.splits import Splits
 from dpbench.data.table import Column, Table
@@ -129,6 +129,24 @@ def test_the_example_of_the_manual_is_a_dataset() -> None:
     check_offer("dataset", wages)
     table = wages.build({"spread": 2, "sample_n": 20}).select(np.random.default_rng(0))
     assert (table.rows, table.attributes, table.threshold) == (20, ("age",), 40)
+
+
+def test_bounds_are_doubted_in_a_plugin_s_private_table_without_a_source_and_nowhere_else(make, tmp_path) -> None:
+    """Honest bounds of a score are attained: neither a user's table nor one of dpbench's own is doubted for that."""
+    declares = "The dataset numbers does not declare where its bounds, filters and scaling come from (bounds_source)."
+    numbers = Numbers()
+    assert doubt_about_bounds(numbers, numbers.load(stream(0))).startswith(f"{declares} In 3 of 3 columns with more than 50")
+    few = numbers.load(stream(0)).take(np.arange(50))
+    assert doubt_about_bounds(numbers, few) == declares, "50 values may well attain their bounds"
+    wider = replace(numbers.load(stream(0)), columns=(Column("a", 0, 100), Column("b", 100, 200)))
+    assert doubt_about_bounds(numbers, wider) == declares, "most columns do not attain theirs"
+    for declared in ({"bounds_source": "counted from 0"}, {"public": True}, {"synthetic": True}):
+        other = type("Other", (Numbers,), declared)()
+        assert doubt_about_bounds(other, other.load(stream(0))) == ""
+    (tmp_path / "it.csv").write_text("x,y\n" + "".join(f"{at},{at}\n" for at in range(100)))
+    table = make("dataset", "table", path=str(tmp_path / "it.csv"), target="y", bounds={"x": [0, 99], "y": [0, 99]})
+    assert not table.public
+    assert doubt_about_bounds(table, table.load(stream(0))) == ""
 
 
 def test_an_option_to_resample_that_is_off_is_no_part_of_a_cell() -> None:

@@ -47,6 +47,7 @@ PEOPLE = f'''
         """Rows with a secret, a one-hot attribute, and a target in another unit."""
 
         name = "people"
+        bounds_source = "made up with the rows' law"
         how: str = option("well", help="how it fails")
 
         def load(self, generator):

@@ -205,8 +205,55 @@ def test_a_claimed_cell_wins_over_no_sound_one_without_a_word(home: Any, put: An
     assert [row[-1] for row in both.table] == ["claimed", "sound"]
     text = " ".join(both.out.split())
     assert "no winner is named across the groups" in text
-    assert "fm: a proof that was replayed (sound); short: a proof that was not replayed (claimed)." in text
+    assert "fm: a proof that was replayed (sound); short: a proof that was not fully tried (claimed)." in text
     assert "has the lowest error" not in text
+
+
+CLINIC = """
+    from dataclasses import dataclass
+    import numpy as np
+    from dpbench import Column, Dataset, Table, hookimpl
+
+    @dataclass(frozen=True)
+    class Clinic(Dataset):
+        '''Rows that are not public.'''
+
+        name = "clinic"
+        SOURCE
+
+        def load(self, generator):
+            x, y = np.random.default_rng(1).uniform(size=(2, 90))
+            return Table((Column("x", x.min(), x.max()),), Column("y", y.min(), y.max()), x[:, None], y)
+
+    @hookimpl
+    def dpbench_datasets():
+        return [Clinic]
+"""
+
+
+def test_a_plugin_s_private_table_is_claimed_until_its_author_says_where_its_bounds_come_from(home: Any, drop_in: Any) -> None:
+    def why() -> set[str]:
+        return {run.data.tags["dpbench.guarantee_why"] for run in home.runs() if run.data.params["mechanism"] == "fm"}
+
+    doubt = (
+        "The dataset clinic does not declare where its bounds, filters and scaling come from (bounds_source). In 2 of 2 columns "
+        "with more than 50 values, both bounds are the rows' own extremes, as if they were read from them."
+    )
+    drop_in("clinic", CLINIC.replace("SOURCE", ""))
+    command = ("-m", "mechanism=fm,no_privacy", "dataset=clinic", *SMALL[3:])
+    untried = home.run(*command, "audit.level=none")
+    assert [row[-1] for row in untried.table] == ["claimed", "NOT PRIVATE"]
+    assert why() == {f"Not replayed: audit.level=none. {doubt}"}
+    for _ in range(2):
+        tried = home.run(*command, "audit.level=replay")
+        assert (tried.code, [row[-1] for row in tried.table]) == (0, ["claimed", "NOT PRIVATE"])
+        assert why() == {doubt}
+        assert len(home.runs("sweep")) == 2, "the second time there is nothing new to say"
+    assert f"Claimed in 1 cell (fm): {doubt}" in " ".join(tried.out.split())
+
+    drop_in("clinic", CLINIC.replace("SOURCE", 'bounds_source = "the range of the instrument"'))
+    declared = home.run(*command, "audit.level=replay")
+    assert [row[-1] for row in declared.table] == ["sound", "NOT PRIVATE"]
 
 
 def test_cells_that_differ_by_attack_or_repeats_share_an_audit(planned: Any) -> None:

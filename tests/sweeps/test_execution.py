@@ -341,6 +341,7 @@ CONFIDENTIAL = f'''
         """Rows that are nobody's business."""
 
         name = "confidential"
+        bounds_source = "the law of the rows"
 
         def load(self, generator):
             features = generator.uniform(-1, 1, (80, 2))

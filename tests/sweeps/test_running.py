@@ -256,6 +256,7 @@ COUNTED = '''
         """Writes down which process loaded it."""
 
         name = "counted"
+        bounds_source = "the even steps from -1 to 1"
         size: int = option(60, help="how many rows")
 
         def load(self, rng):

@@ -32,6 +32,7 @@ def fixed(self: Dataset, generator: np.random.Generator) -> Table:
 def test_a_good_dataset_keeps_every_law(outcome) -> None:
     outcomes = {check.name: outcome(check, dataset()) for check in checks.CHECKS}
     assert outcomes.pop("origin") == "not applicable: the rows are drawn"
+    assert outcomes.pop("bounds source") == "not applicable: anyone may see the rows"
     assert set(outcomes.values()) == {"ok: "}
 
 
@@ -63,6 +64,32 @@ def test_drawn_rows_that_are_not_declared_and_bounds_of_rows_are_named(outcome) 
         return Table((Column("age", low, high),), drawn.target, drawn.features, drawn.response)
 
     assert "so they follow from the rows" in outcome(checks.synthetic, dataset(load))
+
+
+def test_private_rows_whose_bounds_filters_and_scaling_have_no_source_are_named(outcome) -> None:
+    """The extremes of the file, a rule for outliers, the file's own mean and deviation."""
+
+    def extremes(self, generator):
+        rows = fixed(self, generator)
+        (age,), low, high = rows.features.T, rows.response.min(), rows.response.max()
+        return Table((Column("age", age.min(), age.max()),), Column("wage", low, high), rows.features, rows.response)
+
+    def without_outliers(self, generator):
+        rows = fixed(self, generator)
+        return rows.take(np.flatnonzero(np.abs(rows.response - rows.response.mean()) < 2 * rows.response.std()))
+
+    def standardised(self, generator):
+        rows = fixed(self, generator)
+        wage = (rows.response - rows.response.mean()) / rows.response.std()
+        return Table(rows.columns, Column("wage", -3, 3), rows.features, wage)
+
+    for load, read in ((extremes, True), (without_outliers, False), (standardised, False)):
+        text = outcome(checks.bounds_source, dataset(load, synthetic=False))
+        assert text.startswith("failed: The dataset wrong does not declare where its bounds, filters and scaling come from")
+        assert ("In 2 of 2 columns with more than 50 values, both bounds are the rows' own extremes" in text) == read
+        assert not any(character.isdigit() for character in text.replace("2 of 2", "").replace("50 values", ""))
+    assert outcome(checks.bounds_source, dataset(fixed, synthetic=False, bounds_source="a codebook")) == "ok: "
+    assert outcome(checks.bounds_source, dataset(fixed, synthetic=False, bounds_source=" ")).startswith("failed: ")
 
 
 def test_collected_data_without_licence_citation_or_fingerprint_is_named(outcome) -> None:

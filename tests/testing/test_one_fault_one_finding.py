@@ -94,6 +94,7 @@ class Wages(Dataset):
 
     name = "wages"
     synthetic = True
+    bounds_source = "the law that the wages are drawn from"
 
     def load(self, generator):
         return wages(generator)
@@ -113,6 +114,7 @@ def dataset_faults() -> dict[str, Any]:
         "determinism": subclass(Wages, load=globally),
         "synthetic": subclass(Wages, synthetic=False),
         "bounds": subclass(Wages, load=lambda self, generator: wages(generator, high=10_000_000)),
+        "bounds source": subclass(Wages, **{**collected, "public": False}, bounds_source=""),
         "scaled rows": subclass(Wages, load=lambda self, generator: wages(generator, threshold=99.5)),
         "origin": subclass(Wages, **collected),
         "attributes": subclass(Wages, subsets=lambda self: {1: ("agee",)}),

@@ -50,8 +50,8 @@ def currency_text(cells: Sequence[CellRecord]) -> str:
 
 
 def proof_text(cells: Sequence[CellRecord]) -> str:
-    """Return in words whether the proofs of these cells were tried."""
-    return "a proof that was replayed (sound)" if cells[0].sound else "a proof that was not replayed (claimed)"
+    """Return in words whether the proofs of these cells were tried, on tables whose bounds are declared public."""
+    return "a proof that was replayed (sound)" if cells[0].sound else "a proof that was not fully tried (claimed)"
 
 
 def delta_text(cells: Sequence[CellRecord]) -> str:

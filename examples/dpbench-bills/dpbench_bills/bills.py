@@ -16,6 +16,7 @@ class Bills(Dataset):
     synthetic: ClassVar[bool] = True
     licence: ClassVar[str] = "none needed"
     citation: ClassVar[str] = "dpbench-bills, an example distribution of dpbench"
+    bounds_source: ClassVar[str] = "the law that the bills are drawn from, which is cut off at 500 EUR"
 
     n: int = option(2000, low=2, help="number of households")
 

@@ -16,8 +16,14 @@ from ._planted import Planted
 class Cheap(Laplace):
     """Laplace noise on sale."""
 
+    name = "cheap"
+
     def cost(self, bound: float) -> Any:
         return super().cost(bound / 100)
+
+    def cdf(self, x: Any, scale: Any) -> Any:
+        tail = np.exp(-np.abs(x) / scale) / 2
+        return np.where(x < 0, tail, 1 - tail)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A law that draws nine tenths of the scale that it declares. Expected: caught."""
+"""A law that draws nine tenths of the scale that it declares, and brings the function of the declared one. Expected: caught."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ from ._planted import Planted
 class Narrow(Laplace):
     """Laplace noise, a little less of it."""
 
+    name = "narrow"
+
     def shape(self, standard: Any, scale: Any) -> Any:
         return 0.9 * standard * scale
+
+    def cdf(self, x: Any, scale: Any) -> Any:
+        tail = np.exp(-np.abs(x) / scale) / 2
+        return np.where(x < 0, tail, 1 - tail)
 
 
 @dataclass(frozen=True)
 class NarrowLaw(Planted):
-    """A law that draws nine tenths of the scale that it declares."""
+    """A law that draws nine tenths of the scale that it declares, and brings the function of the declared one."""
 
     name: ClassVar[str] = "narrow_law"
 

@@ -1,0 +1,41 @@
+"""A law that draws half of the scale that it declares, and brings the function of the declared one. Expected: caught."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpbench import hookimpl
+from dpbench.privacy.noise import Laplace, Noise
+
+from ._planted import Planted
+
+
+class Half(Laplace):
+    """Laplace noise, half of it."""
+
+    name = "half"
+
+    def standard(self, generator: Any, size: int) -> Any:
+        return generator.laplace(scale=0.5, size=size)
+
+    def cdf(self, x: Any, scale: Any) -> Any:
+        tail = np.exp(-np.abs(x) / scale) / 2
+        return np.where(x < 0, tail, 1 - tail)
+
+
+@dataclass(frozen=True)
+class HalfScaleLaw(Planted):
+    """A law that draws half of the scale that it declares, and brings the function of the declared one."""
+
+    name: ClassVar[str] = "half_scale_law"
+
+    def noise(self, query: Any, epsilon: float) -> Noise:
+        return Noise(Half(), np.array([2 * query.size / epsilon]), epsilon, "every product lies in [-1, 1]")
+
+
+@hookimpl
+def dpbench_mechanisms() -> Any:
+    return [HalfScaleLaw]
