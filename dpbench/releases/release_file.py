@@ -27,6 +27,8 @@ from dpbench.releases.coefficient_table import CoefficientTable, Units
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals, read_section
 
 FORMAT = "dpbench release 1"
+START = f'{{\n  "format": {json.dumps(FORMAT)}'
+"""How the text of every release begins."""
 DERIVED = "weights_in_own_units"
 """A key of the file for its readers, computed from the others; older files lack it."""
 
@@ -203,6 +205,13 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         return Release(**content)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise Refused(f"The release {os.fspath(path)!r} is incomplete or was changed: {error}.") from None
+
+
+def begins_as_release(path: Path) -> bool:
+    """Return whether a file is empty or begins as a release does: an interrupted release may have left it."""
+    with path.open("rb") as file:
+        start = file.read(len(START))
+    return start == START.encode()[: len(start)]
 
 
 def _column(content: Mapping[str, Any]) -> Column:
