@@ -222,8 +222,9 @@ class PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc]
 
     After the fit: ``statement_`` (what is promised), ``ledger_`` (each private answer and its cost), ``release_`` (its ``save``
     writes the file that ``dpbench.load_release`` reads), ``coef_`` and ``intercept_`` in the columns' own units, by
-    ``coef_names_`` (a column with levels has one for each), and ``intervals_``: the coefficients with standard
-    errors and intervals, or None. In ``intervals_`` the intercept is where numeric columns are in the middle of their bounds.
+    ``coef_names_`` (a column with levels has one for each), and ``intervals_``: estimates of the coefficients
+    with standard errors and intervals, or None. ``coef_`` holds the weights that predictions use, which may differ from these
+    estimates. In ``intervals_`` the intercept is where numeric columns are in the middle of their bounds.
     """
 
     _target = "real"

@@ -16,8 +16,8 @@ from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 CENTRE_TOLERANCE = 1e-3
 """Estimates within this many standard errors of the weights are the weights."""
 NOT_CENTRED = (
-    "The released weights come from another floor of the eigenvalues, from a penalty or from the last step of a descent, so the "
-    "intervals are not centred on them: each belongs to an estimate of its own."
+    "Predictions use other weights, which come from another floor of the eigenvalues, from a penalty or from the last step of a "
+    "descent: each interval belongs to the estimate next to it."
 )
 NOT_FINITE = "the noise is so large that they are not finite"
 

@@ -118,10 +118,10 @@ class Release:
         return self.inference.predicted(design, names, level)
 
     def intervals(self) -> CoefficientTable:
-        """Return the coefficients with their intervals, scaled and in the columns' own units; refuse if there are none."""
+        """Return the estimates with their intervals, scaled and in the columns' own units; refuse if there are none."""
         if isinstance(self.inference, NoIntervals):
             raise Refused(self.inference.reason)
-        return CoefficientTable.of(self.inference, self.weights, self._units())
+        return CoefficientTable.of(self.inference, self._units())
 
     def weights_in_own_units(self) -> dict[str, float]:
         """Return what one unit of each column adds to the target in its unit; columns without such a number are left out.
