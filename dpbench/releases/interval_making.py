@@ -22,8 +22,8 @@ from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 READY_MADE: tuple[type[Uncertainty], ...] = (ReleasedMoments, Iterates, KnownCovariance)
 """The classes that a release makes intervals of. What they hold is data, which was compared with what the answers alone give."""
 OWN_CLASS = (
-    "a release makes them of dpbench.released_moments, dpbench.iterates or dpbench.KnownCovariance alone, with plain numbers, and "
-    "this mechanism brings a class or values of its own"
+    "a release makes them of dpbench.released_moments, dpbench.iterates or dpbench.KnownCovariance alone, with plain numbers, "
+    "and this mechanism brings a class or values of its own"
 )
 CENTRE_TOLERANCE = 1e-3
 """Estimates within this many standard errors of the weights are the weights."""
