@@ -54,7 +54,7 @@ class CellIntervals:
     metrics: dict[str, Array] = field(default_factory=dict)
     health: dict[str, Array] = field(default_factory=dict)
     columns: dict[str, Array] = field(default_factory=dict)
-    """By coefficient: ``low``, ``high``, ``reference_low``, ``reference_high``, ``truth``: (runs, D)."""
+    """By coefficient: ``estimate``, ``low``, ``high``, ``reference_low``, ``reference_high``, ``truth``: (runs, D)."""
 
 
 def intervals_of(
@@ -66,7 +66,8 @@ def intervals_of(
         return CellIntervals((absent(made),))
     aim, how = _aim(settings, truth)
     reference = truth.reference(settings.level)
-    columns = {"low": made.low, "high": made.high, "reference_low": reference[0], "reference_high": reference[1], "truth": aim}
+    columns = {"estimate": made.centre, "low": made.low, "high": made.high}
+    columns |= {"reference_low": reference[0], "reference_high": reference[1], "truth": aim}
     sentences = (*described(made, settings.covers, settings.level), TRUTHS[how])
     health = {} if made.floored is None else {INTERVAL_FLOORED.partition("/")[2]: made.floored}
     return CellIntervals(sentences, made.method, measured(made, reference, aim, truth.intercept), health, columns)
@@ -109,14 +110,14 @@ def made_intervals(
 
 
 def summarised(columns: Sequence[dict[str, Array]], names: Sequence[str], exact: bool) -> dict[str, dict[str, float]]:
-    """Return for each coefficient the intervals of the first run, and over all runs the coverage and the median width.
+    """Return each coefficient's estimate and interval of the first run, and over all runs the coverage and the median width.
 
     ``exact``: whether numbers that no noise protects may be recorded: the non-private interval, and the truth that is a fit.
     """
     if not columns or not all(columns):
         return {}
     whole = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
-    table = {name: values[0] for name, values in whole.items() if exact or name in ("low", "high")}
+    table = {name: values[0] for name, values in whole.items() if exact or name in ("estimate", "low", "high")}
     table |= {"coverage": _coverage(whole, ""), "width": np.median(whole["high"] - whole["low"], axis=0)}
     if exact:
         table["reference_coverage"] = _coverage(whole, "reference_")

@@ -182,12 +182,14 @@ def _path(out: Any, overwrite: bool) -> Path:
 
 
 def _check_replaced(path: Path) -> None:
-    """Refuse to replace a file that is not a released model, such as the table itself."""
-    from dpbench.releases.release_file import load_release
+    """Refuse to replace a file that is neither a released model nor the beginning of one, such as the table itself."""
+    from dpbench.releases.release_file import begins_as_release, load_release
 
     try:
         load_release(path)
     except Refused as refusal:
+        if begins_as_release(path):
+            return
         raise Refused(f"overwrite=true replaces a released model, and no other file. {refusal}") from None
 
 

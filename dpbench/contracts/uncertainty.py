@@ -60,7 +60,8 @@ class Uncertainty(ABC):
 
     It holds what was released and the public laws of its noise, and nothing else: no row, and no answer without noise. Most
     mechanisms use one that is ready: :func:`dpbench.released_moments` for noisy second moments, :func:`dpbench.iterates` for
-    noisy gradients, or :class:`dpbench.KnownCovariance` for a covariance matrix of the author's own.
+    noisy gradients, or :class:`dpbench.KnownCovariance` for a covariance matrix of the author's own. A sweep takes any subclass.
+    A release takes these three alone: what they hold is compared with what the mechanism makes of its noisy answers without rows.
     """
 
     methods: ClassVar[tuple[Method, ...]]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from dpbench.base.errors import Refused, check_known
+from dpbench.files.bounds_file import UNKNOWN_LEVEL
 from dpbench.files.column_profiles import MAX_DRAFTED_LEVELS, ColumnProfile, likely_styles, profile_columns
 from dpbench.files.dialects import USUAL_DIALECT, Dialect
 from dpbench.files.number_texts import PLAIN
@@ -124,7 +125,8 @@ def _draft_column(name: str, profile: ColumnProfile, is_target: bool) -> str:
     if profile.kind == "dates":
         return _draft_dates(profile, missing)
     if profile.categorical:
-        return f"{{levels: {_yaml_list(profile.levels)}}}" + _comment(missing)
+        hint = f"a level {UNKNOWN_LEVEL}, with dataset.missing=level, counts them" if missing else ""
+        return f"{{levels: {_yaml_list(profile.levels)}}}" + _comment(missing, hint)
     if profile.looks_like:
         nulls = " ".join(f"--null {json.dumps(cell, ensure_ascii=False)}" for cell in sorted(profile.others))
         what = profile.looks_like.upper()

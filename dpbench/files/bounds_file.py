@@ -34,7 +34,7 @@ NO_WEIGHTS = (
 )
 """Why weights are refused instead of ignored."""
 UNKNOWN_LEVEL = "unknown"
-"""The level that missing values get with ``dataset.missing=level``."""
+"""The level that missing values get with ``dataset.missing=level``, in columns that declare it."""
 OTHER_LEVEL = "other"
 """The level that ``other: true`` gathers all undeclared levels into."""
 LEVEL_KEYS = ("levels", "other", "nulls", "missing", *KNOWN_OF_LEVELS)
@@ -66,10 +66,11 @@ class ColumnDeclaration:
         return ColumnFormat(self.levels, False, whole, self.nulls, self.missing, self.part, self.date_format, self.other)
 
     def with_unknown(self) -> Self:
-        """Return the declaration with a further level for missing values, if it has levels and nothing stands for them yet."""
-        if not self.levels or self.missing:
-            return self
-        return replace(self, levels=(*self.levels, UNKNOWN_LEVEL), missing=UNKNOWN_LEVEL, knowledge=NOTHING_KNOWN)
+        """Return the declaration in which the level `unknown`, if it is declared, stands for missing values, unless another does.
+
+        No level is added: a level that no row has would be one more coefficient, of which the rows say nothing.
+        """
+        return self if self.missing or UNKNOWN_LEVEL not in self.levels else replace(self, missing=UNKNOWN_LEVEL)
 
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the design's columns: one for a range, or one per level of a categorical attribute."""

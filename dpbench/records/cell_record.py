@@ -50,8 +50,8 @@ class DetailInMemory:
     clipped: Mapping[str, float] = field(default_factory=dict)
     """The share of each feature's values that lie outside its declared bounds: as private as the rows."""
     intervals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """By coefficient: the interval of the first run (``low``, ``high``), the non-private one (``reference_low``,
-    ``reference_high``), the ``truth``, and over all runs the ``coverage``, that of the non-private intervals
+    """By coefficient: the ``estimate`` and the interval of the first run (``low``, ``high``), the non-private one
+    (``reference_low``, ``reference_high``), the ``truth``, and over all runs the ``coverage``, that of the non-private intervals
     (``reference_coverage``), and the median ``width``."""
     traceback: str = ""
     """Where a failed cell failed: lines of code, and no values."""

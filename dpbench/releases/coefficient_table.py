@@ -15,7 +15,11 @@ SCALED = "scaled"
 
 @dataclass(frozen=True)
 class CoefficientTable:
-    """The coefficients by name, each with ``weight``, ``estimate``, ``standard_error``, ``low`` and ``high``."""
+    """The coefficients by name, each with ``estimate``, ``standard_error``, ``low`` and ``high``.
+
+    A coefficient is one number here, the estimate that its interval belongs to. The weights, which predictions use, may differ:
+    ``Release.weights`` has them.
+    """
 
     scaled: Mapping[str, Numbers]
     """On the scaled columns, as the model uses them."""
@@ -24,26 +28,22 @@ class CoefficientTable:
     its level adds. The intercept is the prediction where every numeric column is in the middle of its bounds. Coefficients
     of transformed columns have no own unit, and none has one if the target is transformed or rows have a declared norm."""
     level: float
-    centred_on_weights: bool
-    """Whether the estimates are the weights."""
     sentence: str
     """Which uncertainty the intervals cover, and what limits them."""
 
     @classmethod
-    def of(cls, section: ReleasedIntervals, weights: Numbers, units: Units) -> "CoefficientTable":
-        """Return the table of released weights and intervals."""
-        scaled = {name: {"weight": weights[name], **row} for name, row in section.coefficients.items()}
+    def of(cls, section: ReleasedIntervals, units: Units) -> "CoefficientTable":
+        """Return the table of released intervals."""
+        scaled = {name: dict(row) for name, row in section.coefficients.items()}
         own_units = {
             name: {what: value * unit + (0.0 if what == "standard_error" else offset) for what, value in scaled[name].items()}
             for name, (offset, unit) in units.items()
         }
-        return cls(scaled, own_units, section.level, section.centred_on_weights, section.sentence)
+        return cls(scaled, own_units, section.level, section.sentence)
 
     def lines(self, columns: Sequence[Column], target: Column, binary: bool) -> list[str]:
         """Return the table as text, in the columns' own units where there are some."""
-        numbers = {"weight": "weight", "estimate": "estimate", "standard error": "standard_error"}
-        if self.centred_on_weights:
-            del numbers["estimate"]
+        numbers = {"estimate": "estimate", "standard error": "standard_error"}
         of_target = "log odds" if binary else target.unit or target.name
         units = {column.name: of_target if column.group else f"{of_target} per {column.unit or 'unit'}" for column in columns}
         units["intercept"] = f"{of_target}, with numeric columns in the middle of their bounds"

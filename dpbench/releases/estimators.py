@@ -221,9 +221,9 @@ class PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc]
     together. ``charge_to="people.csv"`` enters each fit in the budget book of the table in this file.
 
     After the fit: ``statement_`` (what is promised), ``ledger_`` (each private answer and its cost), ``release_`` (its ``save``
-    writes the file that ``dpbench.load_release`` reads), ``coef_`` and ``intercept_`` in the columns' own units, by
-    ``coef_names_`` (a column with levels has one for each), and ``intervals_``: the coefficients with standard
-    errors and intervals, or None. In ``intervals_`` the intercept is where numeric columns are in the middle of their bounds.
+    writes the file that ``dpbench.load_release`` reads), ``coef_`` and ``intercept_``, the weights of predictions in the columns'
+    own units, by ``coef_names_`` (a column with levels has one for each), and ``intervals_``: estimates, not always the weights,
+    with standard errors and intervals, or None. There the intercept is where numeric columns are in the middle of their bounds.
     """
 
     _target = "real"

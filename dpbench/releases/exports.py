@@ -29,7 +29,7 @@ class Exports:
 
     def check(self) -> None:
         """Refuse what cannot be written, as far as that is known before there is a release."""
-        if self.card is not None and self.card.is_file() and self.overwrite and not is_card(_text(self.card)):
+        if self.card is not None and self.card.is_file() and self.overwrite and (text := _text(self.card)) and not is_card(text):
             raise Refused(f"overwrite=true replaces a model card, and {str(self.card)!r} is another file.")
         if self.registry is not None:
             from dpbench.releases.registry_entry import check_file_name

@@ -1,23 +1,35 @@
 """Make the intervals of a release from the answers that it paid for: post-processing, which asks the rows nothing."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from dpbench.base.core_classes import is_core_class
 from dpbench.base.errors import Refused
 from dpbench.cells.intervals import made_intervals
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.uncertainty import Intervals, Uncertainty
 from dpbench.data.geometry import Geometry
+from dpbench.inference.iterates import Iterates
+from dpbench.inference.known_covariance import KnownCovariance
+from dpbench.inference.released_moments import ReleasedMoments
 from dpbench.inference.settings import InferenceSettings
 from dpbench.inference.wording import UNCERTAINTY, absent, described, floor_sentence
+from dpbench.privacy.noise import CORE_LAWS, Law
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 
+READY_MADE: tuple[type[Uncertainty], ...] = (ReleasedMoments, Iterates, KnownCovariance)
+"""The classes that a release makes intervals of. What they hold is data, which was compared with what the answers alone give."""
+OWN_CLASS = (
+    "a release makes them of dpbench.released_moments, dpbench.iterates or dpbench.KnownCovariance alone, with plain numbers, "
+    "and this mechanism brings a class or values of its own"
+)
 CENTRE_TOLERANCE = 1e-3
 """Estimates within this many standard errors of the weights are the weights."""
 NOT_CENTRED = (
-    "The released weights come from another floor of the eigenvalues, from a penalty or from the last step of a descent, so the "
-    "intervals are not centred on them: each belongs to an estimate of its own."
+    "Predictions use other weights, which come from another floor of the eigenvalues, from a penalty or from the last step of a "
+    "descent: each interval belongs to the estimate next to it."
 )
 NOT_FINITE = "the noise is so large that they are not finite"
 
@@ -44,10 +56,31 @@ def check_method(fit: Fit, settings: InferenceSettings) -> None:
     """Refuse a method that the mechanism does not have, judged by a fit of made-up rows: before ε is spent."""
     if settings.method in ("auto", "none"):
         return
-    methods = fit.uncertainty.methods if isinstance(fit.uncertainty, Uncertainty) else ()
+    methods = fit.uncertainty.methods if isinstance(fit.uncertainty, Uncertainty) and is_ready_made(fit.uncertainty) else ()
     if settings.method not in methods:
         allowed = " or ".join(("auto", "none", *methods))
         raise Refused(f"The key inference.method must be {allowed} for this mechanism. Got {settings.method!r} instead.")
+
+
+def is_ready_made(uncertainty: Uncertainty) -> bool:
+    """Return whether intervals follow from numbers by dpbench's code alone.
+
+    A class of a plugin could make them of anything that the plugin has seen, such as the exact sums that its query computed.
+    """
+    return type(uncertainty) in READY_MADE and _is_data(uncertainty)
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether a value is numbers and texts, in containers whose code is dpbench's."""
+    if isinstance(value, Law):
+        return type(value) in CORE_LAWS
+    if is_dataclass(value):
+        return is_core_class(type(value)) and all(_is_data(getattr(value, field.name)) for field in fields(value))
+    if type(value) in (tuple, list):
+        return all(map(_is_data, value))
+    if isinstance(value, np.ndarray):
+        return type(value) is np.ndarray and value.dtype.kind in "biuf"
+    return value is None or type(value) in (bool, int, float, str) or isinstance(value, np.generic)
 
 
 def sentence_of_statement(section: ReleasedIntervals | NoIntervals) -> str:
@@ -62,6 +95,8 @@ def sentence_of_statement(section: ReleasedIntervals | NoIntervals) -> str:
 
 def _made(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> Intervals | str:
     """Return the intervals, or why there are none."""
+    if settings.method != "none" and isinstance(fit.uncertainty, Uncertainty) and not is_ready_made(fit.uncertainty):
+        return OWN_CLASS
     try:
         with np.errstate(all="ignore"):
             made = made_intervals(fit, settings, np.array([float(n)]), geometry.public_count, _unseeded)

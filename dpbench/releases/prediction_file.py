@@ -1,6 +1,5 @@
 """Predict the rows of a file with a released model, chunk by chunk, and write the predictions to another file."""
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpbench.base.errors import Refused
+from dpbench.base.whole_file import give_name
 from dpbench.files.python_cells import column_chunk
 from dpbench.files.table_files import File
 from dpbench.releases.release_file import Release
@@ -34,9 +34,7 @@ def predict_file(released: Release, rows: File, path: Path, interval: float | No
                     columns = [pyarrow.array(column) for column in predicted.reshape(len(predicted), -1).T]
                     table.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
                     count += len(predicted)
-            if not overwrite:
-                path.touch(exist_ok=False)
-            os.replace(file.name, path)
+            give_name(file.name, path, overwrite)
         finally:
             Path(file.name).unlink(missing_ok=True)
     return count

@@ -27,6 +27,8 @@ from dpbench.releases.coefficient_table import CoefficientTable, Units
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals, read_section
 
 FORMAT = "dpbench release 1"
+START = f'{{\n  "format": {json.dumps(FORMAT)}'
+"""How the text of every release begins."""
 DERIVED = "weights_in_own_units"
 """A key of the file for its readers, computed from the others; older files lack it."""
 
@@ -116,10 +118,10 @@ class Release:
         return self.inference.predicted(design, names, level)
 
     def intervals(self) -> CoefficientTable:
-        """Return the coefficients with their intervals, scaled and in the columns' own units; refuse if there are none."""
+        """Return the estimates with their intervals, scaled and in the columns' own units; refuse if there are none."""
         if isinstance(self.inference, NoIntervals):
             raise Refused(self.inference.reason)
-        return CoefficientTable.of(self.inference, self.weights, self._units())
+        return CoefficientTable.of(self.inference, self._units())
 
     def weights_in_own_units(self) -> dict[str, float]:
         """Return what one unit of each column adds to the target in its unit; columns without such a number are left out.
@@ -203,6 +205,13 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         return Release(**content)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise Refused(f"The release {os.fspath(path)!r} is incomplete or was changed: {error}.") from None
+
+
+def begins_as_release(path: Path) -> bool:
+    """Return whether a file is empty or begins as a release does: an interrupted release may have left it."""
+    with path.open("rb") as file:
+        start = file.read(len(START))
+    return start == START.encode()[: len(start)]
 
 
 def _column(content: Mapping[str, Any]) -> Column:

@@ -51,7 +51,7 @@ class UserTable(Dataset):
 
     Bounds are public, so they must not come from the rows. ``bounds=data`` reads them from the rows nevertheless, and every
     record then has the leak ``bounds_from_data``. ``missing=drop`` leaves out rows with a missing value. Then n depends on the
-    rows, and every record has the leak ``rows_dropped``, unless ``sample_n`` fixes n.
+    rows, and records have the leak ``rows_dropped``, unless ``sample_n`` fixes n. ``missing=level`` needs a level ``unknown``.
 
     ``person`` names the column that says whose row it is, if a person may have several rows. Then privacy is promised to persons.
     The first ``rows_per_person`` rows of each person count, in the order of the file; later rows are left out, before anything
@@ -245,7 +245,7 @@ class UserTable(Dataset):
     def _columns_from_data(self, file: File, target: str) -> dict[str, ColumnDeclaration]:
         used, levels = self._used_columns(file, target), self.levels or {}
         file.check_columns([*used, target, *levels])
-        return bounds_from_data(file, [name for name in file.names if name in used], levels)
+        return bounds_from_data(file, [name for name in file.names if name in used], levels, self.missing == "level")
 
     def _read(self, file: File, formats: Mapping[str, ColumnFormat]) -> tuple[dict[str, np.ndarray], CountedRows | None]:
         """Return the columns, without the rows of a person beyond those that count."""
@@ -277,8 +277,9 @@ class UserTable(Dataset):
             first = incomplete[0]
             row = int(missing[first].argmax())
             number = 1 + (int(counted.index[row]) if counted else row)
+            level = "dataset.missing=level counts them where `unknown` is a declared level; " if self.missing == "level" else ""
             raise Refused(
-                f"{file.label} has missing values, the first in column {first!r}, row {number} (in all: {counts}). "
+                f"{file.label} has missing values, the first in column {first!r}, row {number} (in all: {counts}). {level}"
                 "dataset.missing=drop leaves such rows out; `missing: VALUE` among a column's bounds replaces them."
             )
         # n is public whatever is left out where persons are counted, and a sample is one of persons, which is drawn later

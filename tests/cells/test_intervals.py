@@ -82,6 +82,7 @@ def test_the_record_has_the_first_run_and_coverage_over_all_runs() -> None:
     assert table["x"]["coverage"] == 0.5
     assert table["intercept"]["coverage"] == 1.0
     assert table["x"]["low"] == parts[0]["low"][0, 1]
+    assert table["x"]["estimate"] == FIT.weights[0, 1]
     assert table["x"]["truth"] == 1.0
     assert smallest_coverage(table) == 0.5
 
@@ -93,7 +94,7 @@ def test_the_smallest_coverage_is_that_of_a_slope_and_absent_without_a_truth() -
 
 def test_what_no_noise_protects_is_left_out_of_the_record_of_a_private_table() -> None:
     table = summarised([compared(known=np.zeros((2, 2))).columns], ("intercept", "x"), exact=False)
-    assert set(table["x"]) == {"low", "high", "coverage", "width"}
+    assert set(table["x"]) == {"estimate", "low", "high", "coverage", "width"}
 
 
 def test_a_cell_without_intervals_has_no_table() -> None:

@@ -20,7 +20,7 @@ def test_a_release_is_verified_and_a_forged_one_is_not(capsys: pytest.CaptureFix
         assert "python -m dpbench verify m.json" in capsys.readouterr().out
         assert main(["verify", "m.json"]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert [line.split(maxsplit=1)[0] for line in lines] == ["ok"] * 8
+        assert [line.split(maxsplit=1)[0] for line in lines] == ["ok"] * 10
         assert "the same code" in lines[-1]
     content = json.loads(Path("m.json").read_text())
     content["privacy"]["epsilon"] = 0.5

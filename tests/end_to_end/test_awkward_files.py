@@ -243,6 +243,11 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "a level that is not declared": (lines().replace("m,", f"{SECRET},"), {}, "must hold one of its levels 'f', 'm'. Row 2"),
     "an open mark": (lines(gap="?"), {}, "The column 'age' of t.csv must hold numbers. Row 2 holds something else."),
     "missing": (lines(), {"missing": "refuse"}, "t.csv has missing values, the first in column 'age', row 2"),
+    "a missing value without a declared level": (
+        lines().replace(",f,true,2001", ",,true,2001"),
+        {"missing": "level", "bounds": {**BOUNDS, "age": {"low": 0, "high": 100, "missing": 40}}},
+        "in column 'sex', row 1 (in all: 'sex' 1). dataset.missing=level counts them where `unknown` is a declared level",
+    ),
     "missing numbers with a level": (lines(), {"missing": "level"}, "t.csv has missing values, the first in column 'age', row 2"),
     "a short row": (lines() + f"1,{SECRET}\n", {}, "Row 5 of t.csv must have 5 columns"),
     "a constant beyond the bounds": (lines(), {"bounds": BEYOND}, "within its bounds"),
@@ -277,10 +282,10 @@ def test_other_things_than_tables_are_refused_at_once(name: str, tmp_path: Path,
 
 def test_a_missing_value_can_become_a_level_or_a_constant(tmp_path: Path, loaded: Any) -> None:
     (tmp_path / "t.csv").write_text(lines().replace(",f,true,2001", ",,true,2001"))
-    bounds = {**BOUNDS, "age": {"low": 0, "high": 100, "missing": 40}}
+    bounds = {**BOUNDS, "age": {"low": 0, "high": 100, "missing": 40}, "sex": {"levels": ["f", "m", "unknown"]}}
     table = loaded(str(tmp_path / "t.csv"), bounds=bounds, missing="level")
     names = [column.name for column in table.columns]
-    assert names == ["age", "sex=f", "sex=m", "sex=unknown", "flag=false", "flag=true", "flag=unknown", "day"]
+    assert names == ["age", "sex=f", "sex=m", "sex=unknown", "flag=false", "flag=true", "day"], "no level that is not declared"
     np.testing.assert_array_equal(table.features[:, :4], [[30, 0, 0, 1], [40, 0, 1, 0], [50, 0, 1, 0], [61, 1, 0, 0]])
     assert table.leaks == ()
     constant = {**bounds, "sex": {"levels": ["f", "m"], "missing": "m"}}

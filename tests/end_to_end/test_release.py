@@ -95,6 +95,61 @@ PEOPLE = f'''
 '''
 
 
+CONFIDING = '''
+    from dataclasses import dataclass
+    from typing import ClassVar
+
+    import numpy as np
+
+    from dpbench import Fit, KnownCovariance, Mechanism, Uncertainty, hookimpl, option
+    from dpbench.contracts.uncertainty import Intervals
+    from dpbench.privacy.noise import laplace
+    from dpbench.privacy.queries.query import RowQuery
+
+    SEEN = []
+
+    @dataclass(frozen=True)
+    class Sums(RowQuery):
+        """Sums of targets, of which it remembers the last."""
+
+        size: ClassVar[int] = 1
+        name: ClassVar[str] = "sums"
+
+        def contribution(self, rows, run):
+            SEEN.append(0.7 + rows.y.sum() * 1e-9)
+            return rows.y[:, None]
+
+    class Confiding(Uncertainty):
+        """Intervals around what was seen."""
+
+        methods = ("delta",)
+
+        def intervals(self, request):
+            centre = np.full(request.weights.shape, SEEN[-1])
+            return Intervals("delta", centre, centre * 0.1, centre - 0.2, centre + 0.2)
+
+    @dataclass(frozen=True)
+    class Remembering(Mechanism):
+        """A sum, with intervals around what it has seen."""
+
+        name = "remembering"
+        guarantee = "ε-DP"
+        how: str = option("own", help="what holds it")
+
+        def fit(self, curator, problem, budget):
+            curator.release(Sums(), laplace(2.0, budget.epsilon, "targets lie in [-1, 1]"))
+            fit = Fit.good(np.zeros((curator.runs, problem.geometry.dimension)))
+            if self.how == "own":
+                return fit.knowing(Confiding())
+            covariance = np.tile(np.eye(problem.geometry.dimension), (curator.runs, 1, 1))
+            return fit.knowing(KnownCovariance(covariance, covariance, centre=fit.weights + (SEEN or [0.0])[-1]))
+
+    @hookimpl
+    def dpbench_mechanisms():
+        return [Remembering]
+'''
+
+
 @dataclass
 class Home:
     """A working folder, and the command in it."""
@@ -136,6 +191,7 @@ def people(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     (plugins / "people.py").write_text(textwrap.dedent(PEOPLE))
+    (plugins / "confiding.py").write_text(textwrap.dedent(CONFIDING))
     monkeypatch.setenv("DPBENCH_PLUGINS_DIR", str(plugins))
     registry.cache_clear()
     register.cache_clear()
@@ -392,6 +448,19 @@ def test_a_fit_that_goes_wrong_says_what_it_cost_and_quotes_no_row(people: Home,
     said = people.refused("mechanism=odd", f"mechanism.how={how}", *SMALL, "out=m.json", code=code)
     assert words in said
     assert repr(SECRET) not in said
+
+
+def test_a_class_of_a_plugin_cannot_carry_what_its_query_saw_into_the_file(people: Home) -> None:
+    assert people.run("mechanism=remembering", *SMALL, "out=m.json")[0] == 0
+    content = json.loads((people.folder / "m.json").read_text(encoding="utf-8"))
+    assert set(content["inference"]) == {"reason"}
+    assert "this mechanism brings a class or values of its own" in content["inference"]["reason"]
+    assert content["inference"]["reason"] in content["statement"]
+
+
+def test_a_ready_made_class_that_was_not_filled_from_the_answers_is_refused(people: Home) -> None:
+    said = people.refused("mechanism=remembering", "mechanism.how=known", *SMALL, "out=m.json")
+    assert "depend on more than the answers" in said
 
 
 @pytest.mark.parametrize(("how", "words"), [("raise", "cannot be loaded: ValueError"), ("drop", "leaks rows_dropped")])

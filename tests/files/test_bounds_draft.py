@@ -84,6 +84,10 @@ def rows(*columns: Any, header: str, between: str = ",", count: int = 60) -> str
         (lambda row: row, "numbers the rows"),
         (lambda row: 1_000 + row * 7 % 61, "x: {low: 1000, high: 1060, kind: integer}"),
         (lambda row: ("TRUE", "FALSE")[row % 2], "x: {levels: [false, true]}"),
+        (
+            lambda row: "" if row % 9 == 0 else "ab"[row % 2],
+            "x: {levels: [a, b]}  # 7 of 60 values are missing; a level unknown, with dataset.missing=level, counts them",
+        ),
         (lambda row: f"${row % 9}.50", 'x: {low: 0.5, high: 8.5, unit: "$"}'),
         (lambda row: f"{row % 50} %", 'x: {low: 0, high: 50, kind: integer, unit: "%"}'),
         (lambda row: f"{2000 + row % 20}-03-01", "x: {part: year, low: 2000, high: 2019, kind: integer}  # or"),

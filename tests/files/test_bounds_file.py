@@ -84,6 +84,21 @@ def test_the_guide_s_example_of_transforms_is_what_it_says() -> None:
     assert columns["rent"].transform == Transform("quantile", (0, 400, 700, 1200, 9000))
 
 
+def test_a_missing_value_is_the_level_unknown_only_where_that_is_declared() -> None:
+    declared = {
+        "sex": {"levels": ["f", "m"]},
+        "job": {"levels": ["clerk", "unknown"]},
+        "town": {"levels": ["north", "unknown"], "missing": "north"},
+        "age": [0, 100],
+    }
+    columns = parse_bounds(declared, "mine").columns
+    levels = {name: (column.with_unknown().levels, column.with_unknown().missing) for name, column in columns.items()}
+    assert levels["sex"] == (("f", "m"), "")
+    assert levels["job"] == (("clerk", "unknown"), "unknown")
+    assert levels["town"] == (("north", "unknown"), "north")
+    assert levels["age"] == ((), "")
+
+
 def test_a_level_that_is_called_other_gathers_nothing_by_itself() -> None:
     assert not parse_bounds({"job": {"levels": ["a", "other"]}}, "mine").columns["job"].other
 

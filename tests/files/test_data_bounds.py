@@ -24,6 +24,14 @@ def test_ranges_and_levels_are_those_of_the_rows(tmp_path: Path) -> None:
     assert bounds == {"age": ColumnDeclaration(17, 88.5), "sex": ColumnDeclaration(levels=("f", "m"))}
 
 
+def test_a_missing_value_is_a_level_where_there_is_one_if_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("sex,town,job\nf,north,\nm,south,unknown\n,north,clerk\n")
+    bounds = bounds_from_data(open_table(str(file)), ["sex", "town", "job"], {}, counts_missing=True)
+    levels = {name: declaration.levels for name, declaration in bounds.items()}
+    assert levels == {"sex": ("f", "m", "unknown"), "town": ("north", "south"), "job": ("clerk", "unknown")}
+
+
 def test_declared_levels_win_also_for_numbers(tmp_path: Path) -> None:
     levels = {"sex": ["x", "m", "f"], "kids": [2, 0]}
     bounds = bounds_of(tmp_path, "sex,kids\nf,0\nm,2\n", ["sex", "kids"], levels)

@@ -78,6 +78,17 @@ def test_a_fit_is_a_release_with_statement_ledger_and_intervals() -> None:
     assert (fitted.intervals_["low"] < fitted.intervals_["high"]).all()
 
 
+def test_the_only_number_next_to_an_interval_is_its_estimate() -> None:
+    """The weights of `best` are those of its last step: predictions use them, and intervals need not hold them."""
+    fitted = simulated(mechanism="best", epsilon=1.0).fit(*people())
+    rows = fitted.intervals_
+    assert list(rows) == ["estimate", "standard_error", "low", "high", "scaled"]
+    assert rows["estimate"].between(rows["low"], rows["high"]).all()
+    weights = fitted.release_.weights_in_own_units()
+    assert not np.allclose([weights[name] for name in rows.index], rows["estimate"])
+    np.testing.assert_allclose(fitted.coef_, [weights[name] for name in fitted.coef_names_])
+
+
 def test_a_fit_is_charged_to_the_table_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """And a fit that would exceed the ceiling of that table draws nothing."""
     monkeypatch.setenv("DPBENCH_BUDGET_BOOK", str(tmp_path / "book.jsonl"))

@@ -2,37 +2,71 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.cells.intervals import made_intervals
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.uncertainty import IntervalRequest, Intervals, Uncertainty
 from dpbench.data.geometry import Geometry
+from dpbench.inference.iterates import Iterates
 from dpbench.inference.known_covariance import KnownCovariance
+from dpbench.inference.released_moments import ReleasedMoments
 from dpbench.inference.settings import InferenceSettings
-from dpbench.releases.interval_making import NOT_CENTRED, check_method, make_section, sentence_of_statement
+from dpbench.inference.wording import absent
+from dpbench.privacy.noise import Laplace, Law
+from dpbench.privacy.queries.noisy_moments import NoisyMoments
+from dpbench.releases.interval_making import NOT_CENTRED, OWN_CLASS, check_method, make_section, sentence_of_statement
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 
 GEOMETRY = Geometry(("a",), (), True, "box", "real")
 COVARIANCE = np.array([[[0.04, 0.01], [0.01, 0.09]]])
 
 
-class Broken(Uncertainty):
-    """Fails, or gives numbers that are not finite."""
+SEEN: list[np.ndarray] = []
+"""What a plugin's query has seen of the rows."""
+
+
+class Confiding(Uncertainty):
+    """Centres intervals on what its plugin has seen: its own state is empty, and so equal in every replay."""
 
     methods: ClassVar = ("delta",)
 
-    def __init__(self, value: float | None = None) -> None:
-        self.value = value
+    def intervals(self, request: IntervalRequest) -> Intervals | str:
+        return Intervals("delta", SEEN[0], SEEN[0], SEEN[0], SEEN[0])
+
+
+class ConfidingCovariance(KnownCovariance):
+    """A subclass of a ready-made class that does the same."""
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
-        if self.value is None:
-            raise ValueError("a secret")
-        numbers = np.full_like(request.weights, self.value)
-        return Intervals("delta", numbers, numbers, numbers, numbers)
+        return replace(super().intervals(request), centre=SEEN[0])
+
+
+class ConfidingArray(np.ndarray):
+    """An array that is another one when it is used."""
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        return SEEN[0]
+
+
+class ConfidingLaw(Laplace):
+    """A law whose variance is what was seen."""
+
+    name = "confiding"
+
+    def variance(self, scale: np.ndarray) -> np.ndarray:
+        return SEEN[0]
+
+
+def moments_with(law: Law) -> ReleasedMoments:
+    ones = np.ones((1, 2))
+    return ReleasedMoments(NoisyMoments(100 * np.eye(2)[None], ones, None, law, np.ones((1, 2, 2)), ones))
 
 
 def section_of(uncertainty: Any, geometry: Geometry = GEOMETRY, **settings: Any) -> ReleasedIntervals | NoIntervals:
@@ -84,9 +118,9 @@ def test_rows_of_persons_have_intervals_of_the_table_alone() -> None:
         (KnownCovariance(COVARIANCE), {"method": "none"}, "none were asked for"),
         (KnownCovariance(COVARIANCE), {"method": "bootstrap"}, "must be covariance for this mechanism"),
         (KnownCovariance(None), {"covers": "table"}, "its weights have no noise"),
-        (Broken(), {}, "making them failed with ValueError"),
-        (Broken(np.nan), {}, "not finite"),
-        (Broken(np.inf), {}, "not finite"),
+        (KnownCovariance(*np.ones((2, 1, 3, 3))), {}, "making them failed with ValueError"),
+        (KnownCovariance(COVARIANCE * np.nan, COVARIANCE), {}, "not finite"),
+        (KnownCovariance(COVARIANCE * np.inf, COVARIANCE), {}, "not finite"),
     ],
 )
 def test_without_intervals_a_section_has_the_reason_and_no_number(uncertainty: Any, settings: dict, words: str) -> None:
@@ -94,8 +128,33 @@ def test_without_intervals_a_section_has_the_reason_and_no_number(uncertainty: A
     assert isinstance(made, NoIntervals)
     assert made.reason.startswith("No intervals: ")
     assert words in made.reason
-    assert "secret" not in made.reason
     assert sentence_of_statement(made) == made.reason
+
+
+def test_a_class_or_a_value_of_a_plugin_cannot_put_what_it_saw_into_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = np.array([[0.731852, -0.9182]])
+    monkeypatch.setattr(sys.modules[__name__], "SEEN", [exact])
+    for uncertainty in (
+        Confiding(),
+        ConfidingCovariance(COVARIANCE, COVARIANCE),
+        KnownCovariance(COVARIANCE, COVARIANCE, centre=np.zeros((1, 2)).view(ConfidingArray)),
+        moments_with(ConfidingLaw()),
+    ):
+        made = section_of(uncertainty)
+        assert made == NoIntervals(absent(OWN_CLASS)), type(uncertainty)
+        fit = Fit.good(np.zeros((1, 2))).knowing(uncertainty)
+        with pytest.raises(Refused, match=r"inference\.method must be auto or none for this mechanism"):
+            check_method(fit, InferenceSettings(method=uncertainty.methods[0]))
+        assert isinstance(made_intervals(fit, InferenceSettings(), np.array([100.0]), True, np.random.default_rng), Intervals), (
+            "a sweep takes it"
+        )
+
+
+def test_the_ready_made_classes_with_plain_numbers_are_taken() -> None:
+    steps = np.zeros((1, 3, 2))
+    iterates = Iterates(steps, steps, np.ones((1, 3)), np.ones(1), np.ones(1))
+    for uncertainty in (KnownCovariance(COVARIANCE, COVARIANCE, remarks=("Why.",)), moments_with(Laplace()), iterates):
+        assert isinstance(section_of(uncertainty), ReleasedIntervals), type(uncertainty)
 
 
 @pytest.mark.parametrize("uncertainty", [KnownCovariance(COVARIANCE), "a reason"])

@@ -55,6 +55,9 @@ def test_coefficients_have_intervals_where_there_are_some(wages: Callable[..., R
     sure = replace(wages(), inference=intervals_of(wages()))
     assert "95 % interval" in model_card(sure, "m.json")
     assert "A sentence." in model_card(sure, "m.json")
+    rows = {name: {**row, "estimate": 0.07} for name, row in sure.inference.coefficients.items()}  # type: ignore[union-attr]
+    card = model_card(replace(sure, inference=replace(sure.inference, coefficients=rows)), "m.json")
+    assert re.search(r"^age +4\.038 ", card, re.MULTILINE), "the estimate in € per year, and not the weight, which is 7.5"
     unsure = model_card(wages(inference=NoIntervals("No intervals: a reason.")), "m.json")
     assert "No intervals: a reason." in unsure
     assert "| age | 0.13 | 7.5 |" in unsure

@@ -147,11 +147,9 @@ def test_a_damaged_release_is_refused_instead_of_predicting_something_else(relea
 def test_coefficients_are_mapped_to_the_units_of_the_columns(sure: Release) -> None:
     """A unit of a is half a scaled unit, and a scaled unit of the target is worth 5."""
     table = sure.intervals()
-    assert table.scaled["a"] == {"weight": 1.0, "estimate": 1.0, "standard_error": 0.2, "low": 0.6, "high": 1.4}
-    assert table.own_units["a"] == pytest.approx({"weight": 2.5, "estimate": 2.5, "standard_error": 0.5, "low": 1.5, "high": 3.5})
-    assert table.own_units["intercept"] == pytest.approx(
-        {"weight": 5.0, "estimate": 5.0, "standard_error": 0.5, "low": 4.0, "high": 6.0}
-    )
+    assert table.scaled["a"] == {"estimate": 1.0, "standard_error": 0.2, "low": 0.6, "high": 1.4}
+    assert table.own_units["a"] == pytest.approx({"estimate": 2.5, "standard_error": 0.5, "low": 1.5, "high": 3.5})
+    assert table.own_units["intercept"] == pytest.approx({"estimate": 5.0, "standard_error": 0.5, "low": 4.0, "high": 6.0})
     assert table.sentence == "A sentence."
 
 
@@ -160,8 +158,8 @@ def test_a_weight_in_own_units_is_what_a_unit_of_its_column_adds(sure: Release, 
     model, (middle, more) = replace(sure, scaling=scaling), np.array([[2.0], [3.0]])
     own = model.intervals().own_units
     first, second = model.predict({"a": np.concatenate([middle, more])}, clip=False)
-    assert own["intercept"]["weight"] == pytest.approx(first, abs=1e-3)
-    assert own["a"]["weight"] == pytest.approx(second - first, abs=1e-3)
+    assert own["intercept"]["estimate"] == pytest.approx(first, abs=1e-3)
+    assert own["a"]["estimate"] == pytest.approx(second - first, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +176,7 @@ def test_a_coefficient_has_own_units_where_they_are_a_multiplication_away(sure: 
     assert set(table.own_units) == names
     assert set(table.scaled) == {"intercept", "a"}
     if change.get("kind"):
-        assert table.own_units["a"]["weight"] == pytest.approx(0.5), "log odds per unit"
+        assert table.own_units["a"]["estimate"] == pytest.approx(0.5), "log odds per unit"
 
 
 def test_a_prediction_has_an_interval_in_the_unit_of_the_target(sure: Release) -> None:

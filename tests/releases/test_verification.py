@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,12 @@ from dpbench.accounting.costs import Approx, Cost, Gdp, Pure, Zcdp, cost_of
 from dpbench.base.errors import Refused
 from dpbench.privacy.ledger import Budget, Ledger, LedgerEntry
 from dpbench.registry import code_digest
+from dpbench.registry.code_digest import fit_digest
+from dpbench.registry.lookup import registry
 from dpbench.releases.fit_release import release
 from dpbench.releases.release_file import Release, load_release
+from dpbench.releases.released_intervals import NoIntervals
+from dpbench.releases.selected_release import selected_release
 from dpbench.releases.verification import verify
 from dpbench.sweeps.hydra.composition import grid_points
 
@@ -29,6 +35,7 @@ def with_costs() -> Make:
     pytest.importorskip("dp_accounting")
 
     def released(*costs: Cost) -> Release:
+        code = fit_digest([registry().get("mechanism", "fm"), registry().get("model", "linear")])
         delta = 0.0 if all(isinstance(cost, Pure) for cost in costs) else 1e-6
         entries = [LedgerEntry(f"query {at}", cost, True, "a proof") for at, cost in enumerate(costs)]
         ledger = Ledger(Budget(100.0, delta or 1e-6), entries)
@@ -43,7 +50,7 @@ def with_costs() -> Make:
             "noise": "secure",
             "accounting": "closed",
             "ledger": ledger.as_dict(),
-            "vouched_by": {"audit": "replay", "passed": True, "n": 1000, "dpbench": "0.1.0", "numpy": "2", "code": "abc"},
+            "vouched_by": {"audit": "replay", "passed": True, "n": 1000, "dpbench": "0.1.0", "numpy": "2", "code": code},
         }
         statement = f"This model was fitted once on 4,898 rows with differential privacy, {said}."
         return make_release(privacy=privacy, statement=statement, made_by="dpbench 0.1.0, a plugin, OpenDP 1")
@@ -107,7 +114,7 @@ def test_an_edit_of_a_mechanism_that_an_option_names_is_other_code(monkeypatch: 
     pytest.importorskip("dp_accounting")
     keys = ["mechanism=drop_sensitive", "mechanism.base=fm", "mechanism.sensitive=[alcohol]", "dataset=wine", "epsilon=1"]
     released = release(grid_points(keys)[0].config)
-    assert "the same code" in verify(released)[-1].sentence
+    assert failed(released) == []
     digest_of = code_digest._digest_of
 
     def edited(files: dict[str, str], more: bytes = b"") -> str:
@@ -115,7 +122,95 @@ def test_an_edit_of_a_mechanism_that_an_option_names_is_other_code(monkeypatch: 
 
     monkeypatch.setattr(code_digest, "_digest_of", edited)
     monkeypatch.setattr(code_digest, "_fit_digest", code_digest._fit_digest.__wrapped__)  # as in a new process
+    assert failed(released) == ["code"]
     assert "other code" in verify(released)[-1].sentence
+
+
+@pytest.fixture(scope="module")
+def secure_release() -> Release:
+    """A release as it is written."""
+    pytest.importorskip("opendp")
+    pytest.importorskip("dp_accounting")
+    return release(grid_points(["mechanism=ssp", "dataset=wine", "epsilon=1"])[0].config)
+
+
+def test_a_release_holds_as_it_was_written(secure_release: Release) -> None:
+    assert failed(secure_release) == []
+
+
+def test_an_answer_that_costs_less_than_its_noise_is_found(secure_release: Release) -> None:
+    entries = copy.deepcopy(secure_release.privacy["ledger"]["entries"])
+    entries[0]["cost"]["mu"] /= 2
+    total = compose([cost_of(entry["cost"]) for entry in entries], secure_release.privacy["delta"]).epsilon
+    ledger = {**secure_release.privacy["ledger"], "entries": entries}
+    ledger["total"] = {**ledger["total"], "epsilon": total}
+    statement = secure_release.statement.replace("ε = 1 ", f"ε = {total:.6g} ")
+    changed = replace(secure_release, privacy={**secure_release.privacy, "epsilon": total, "ledger": ledger}, statement=statement)
+    assert failed(changed) == ["prices"]
+    assert "costs Gaussian DP" in next(check for check in verify(changed) if not check.holds).sentence
+
+
+@pytest.mark.parametrize(
+    ("cost", "holds"), [(Gdp(0.2), True), (Gdp(0.3), True), (Gdp(0.19), False), (Pure(0.2), False), (Zcdp(0.02), False)], ids=str
+)
+def test_the_price_of_normal_noise_is_its_bound_in_gdp(with_costs: Make, cost: Cost, holds: bool) -> None:
+    released = with_costs(cost)
+    released.privacy["ledger"]["entries"][0].update({"noise": "gaussian", "bound": 0.2, "scale": 8.0})
+    assert ("prices" not in failed(released)) is holds
+
+
+def test_noise_of_an_unknown_law_has_no_price(with_costs: Make) -> None:
+    released = with_costs(Pure(0.2))
+    released.privacy["ledger"]["entries"][0].update({"noise": "student", "bound": 0.2, "scale": 8.0})
+    assert "prices" in failed(released)
+
+
+@pytest.mark.parametrize("name", ["fm", "sspp"], ids=["another", "unknown"])
+def test_a_renamed_mechanism_is_found(secure_release: Release, name: str) -> None:
+    assert failed(replace(secure_release, mechanism={**secure_release.mechanism, "name": name})) == ["code"]
+
+
+def test_a_changed_digest_is_found(secure_release: Release) -> None:
+    vouched_by = {**secure_release.privacy["vouched_by"], "code": "0123456789abcdef"}
+    assert failed(replace(secure_release, privacy={**secure_release.privacy, "vouched_by": vouched_by})) == ["code"]
+
+
+def test_code_of_another_version_is_not_compared(secure_release: Release) -> None:
+    vouched_by = {**secure_release.privacy["vouched_by"], "code": "0123456789abcdef", "dpbench": "0.0.9"}
+    privacy, made_by = {**secure_release.privacy, "vouched_by": vouched_by}, secure_release.made_by.partition(",")[2]
+    older = replace(secure_release, privacy=privacy, made_by=f"dpbench 0.0.9,{made_by}")
+    assert failed(older) == []
+    assert "cannot be compared" in verify(older)[-1].sentence
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["It has ε = 0.1.", "It is private with epsilon of 0.1.", "Epsilon: 0.5", "δ = 1e-9 holds."],
+)
+def test_a_second_value_in_the_statement_is_found(secure_release: Release, more: str) -> None:
+    changed = replace(secure_release, statement=f"{secure_release.statement} {more}")
+    assert failed(changed) == ["statement"]
+    sentence = next(check for check in verify(changed) if not check.holds).sentence
+    assert sentence.startswith("also says ")
+
+
+def test_a_reason_for_no_intervals_may_quote_another_epsilon(secure_release: Release) -> None:
+    why = "No intervals: at ε = 3.2 they cover .42."
+    said = replace(secure_release, inference=NoIntervals(why), statement=f"{secure_release.statement} {why}")
+    assert failed(said) == []
+
+
+def test_a_choice_says_once_what_the_chosen_fit_could_spend(secure_release: Release) -> None:
+    pytest.importorskip("opendp")
+    keys = ["dataset=wine", "epsilon=1", "budget=matched"]
+    chosen = selected_release([grid_points([f"mechanism={name}", *keys])[0].config for name in ("ssp", "best")])
+    assert failed(chosen) == []
+    selection = chosen.privacy["selection"]
+    share = selection["candidates"][selection["chosen"]]["fit_epsilon"]
+    assert failed(replace(chosen, statement=f"{chosen.statement} It has ε = {share:.3g}.")) == ["statement"]
+    candidates = [{**each, "mechanism": {**each["mechanism"], "name": "dpba"}} for each in selection["candidates"]]
+    renamed = {**selection, "candidates": candidates}
+    assert {"code"} <= set(failed(replace(chosen, privacy={**chosen.privacy, "selection": renamed})))
 
 
 def test_a_section_that_cannot_be_read_is_refused(with_costs: Make) -> None:

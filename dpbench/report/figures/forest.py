@@ -143,7 +143,7 @@ def draw_forest(forest: Forest) -> Figure:
     for axes, cells, group in drawings:
         sheet.name(axes, problem_title(cells[0], data.spec.panels), "coefficient, on the scaled columns", "")
         axes.set_yticks(range(len(group)), [_shortened(name, limit) for name in group])
-    texts = ["Each interval is that of one run, with a mark in its middle."]
+    texts = ["Each interval is that of one run, with a mark at the estimate that it belongs to."]
     texts += ["Arrows: it goes on."] if any(cut) else []
     texts += [f"{plural(len(forest.panels) - len(panels), 'more panel')} in the wide figure."] if fit < len(forest.panels) else []
     return sheet.finish(legend(handles, data), forest.title, foot([cell for cells in panels for cell in cells], *texts))
@@ -187,7 +187,9 @@ def _draw_panel(
             **mark.marks(hollow=not cell.ranked),
             "markeredgewidth": 0.6,
         }
-        axes.plot(np.where(_inside(axes, ends.mean(axis=1)), ends.mean(axis=1), np.nan), at, **marks)
+        estimates = _column(cell.detail.intervals, names, "estimate")
+        middles = ends.mean(axis=1) if estimates is None else estimates  # older records have no estimates
+        axes.plot(np.where(_inside(axes, middles), middles, np.nan), at, **marks)
         add_handle(handles, name, mark.handle(name, hollow=not cell.ranked, line="-"), hollow=not cell.ranked)
     if truth is not None:
         axes.vlines(truth, places - 0.5 + step / 2, places + 0.5 - step / 2, color="black", linewidth=0.9, zorder=5)

@@ -63,6 +63,17 @@ def test_each_slope_has_the_recorded_interval_below_the_non_private_one_and_the_
     assert figure.title == "Intervals of the coefficients at ε = 0.8"
 
 
+@pytest.mark.parametrize("estimated", [True, False])
+def test_the_mark_is_at_the_estimate_and_in_older_records_in_the_middle(estimated: bool) -> None:
+    cell = interval_cell()
+    if estimated:
+        table = {name: {**row, "estimate": row["low"] + 0.1} for name, row in cell.detail.intervals.items()}
+        cell = replace(cell, detail=replace(cell.detail, intervals=table))
+    (axes,) = forest([cell]).figure.axes
+    marks = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "None"]
+    assert marks[0] == pytest.approx([0.0, 0.1] if estimated else [0.1, 0.2])
+
+
 @pytest.mark.parametrize(("levels", "chosen"), [((0.1, 0.8, 3.2), "0.8"), ((2.0, 4.0), "2"), ((1.0, 3.0), "1")])
 def test_the_epsilon_is_the_largest_up_to_one_or_else_the_smallest(levels: tuple[float, ...], chosen: str) -> None:
     figure = forest([interval_cell(epsilon=level) for level in levels])
