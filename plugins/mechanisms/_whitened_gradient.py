@@ -23,10 +23,72 @@ from dpbench.privacy.queries.query import RowQuery
 
 Array = np.ndarray
 
+FLOOR = 0.3
+"""The floor of the eigenvalues of X'X, in units of the largest that noise alone makes."""
 LEAST_VARIANCE = 1e-6
 """The smallest variance of residuals that is reported."""
+TINY = np.finfo(float).tiny
 BINS = 24
 """The bins of lengths. Each is √2 times as wide as the next, the first holds all longer rows, the last all shorter ones."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The principal axes of the released X'X, and the coordinates in which it is the identity, up to its noise and its floor."""
+
+    released: Array
+    """λ: (runs, D)."""
+    vectors: Array
+    """(runs, D, D), as columns."""
+    std: float
+    """σ, the standard deviation of the noise of X'X off the diagonal."""
+
+    @property
+    def of_noise(self) -> float:
+        """The largest eigenvalue that noise alone makes: about 2σ√D."""
+        return 2 * self.std * math.sqrt(self.released.shape[1])
+
+    @property
+    def floor(self) -> float:
+        """The floor of the eigenvalues."""
+        return FLOOR * self.of_noise
+
+    @cached_property
+    def raised(self) -> Array:
+        """q, the eigenvalues with a floor: (runs, D)."""
+        return np.asarray(np.maximum(self.released, self.floor))
+
+    @cached_property
+    def whitening(self) -> Array:
+        """A: a row x has the coordinates A'x: (runs, D, D)."""
+        return np.asarray(self.vectors / np.sqrt(self.raised)[:, None, :])
+
+    @property
+    def lifted(self) -> Array:
+        """How much of each eigenvalue is the floor's, as a share: (runs, D)."""
+        return np.asarray(np.clip(1 - self.released / self.raised, 0.0, 1.0))
+
+    @property
+    def hidden(self) -> Array:
+        """How far each eigenvalue is below the noise, as a share of the noise: (runs, D)."""
+        return np.asarray(np.clip(1 - self.released / max(self.of_noise, TINY), 0.0, 1.0))
+
+    def explained(self, place: Array, intercept: bool) -> Array:
+        """Return the sum of squares that a fit explains, around the mean if there is an intercept: (runs,)."""
+        total = np.square(place).sum(axis=1)
+        if not intercept:
+            return np.asarray(total)
+        ones = np.sqrt(self.raised) * self.vectors[:, 0, :]  # the first column, in whitened coordinates
+        of_mean = np.square(np.einsum("ri,ri->r", ones, place)) / np.square(ones).sum(axis=1)
+        return np.asarray(np.maximum(0.0, total - of_mean))
+
+    def steps(self, largest: float) -> Array:
+        """Return lengths of steps along the axes, at most 1: (runs, D).
+
+        X'X is at most the released matrix plus the largest eigenvalue of the noise, but for rare draws. So with these lengths s
+        the eigenvalues of s^½ A'X'XA s^½ are at most ``largest``, and a step does not overshoot further than momentum allows.
+        """
+        return np.asarray(np.minimum(1.0, largest * self.raised / (np.maximum(self.released, 0.0) + max(self.of_noise, TINY))))
 
 
 @dataclass(eq=False)

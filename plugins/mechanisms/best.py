@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.second_moments import SecondMoments
 
 from ._growing_gradients import gradients_grew
-from ._whitened_gradient import SquaredResiduals, WhitenedGradient
+from ._whitened_gradient import TINY, Axes, SquaredResiduals, WhitenedGradient
 from .dp_gd import GradientDescent
 from .dp_newton import Newton
 from .ssp import SufficientStatistics
@@ -49,8 +48,6 @@ RESIDUAL_SHARE = 0.02
 """The share of μ² for the sum of squared residuals, where intervals need it: the others share the rest."""
 GROWTH = 1.1
 """A step has this many times the share of the one before."""
-FLOOR = 0.3
-"""The floor of the eigenvalues of X'X, in units of the largest that noise alone makes."""
 CLIPPED = 3.0
 """Rows that are clipped, in units of 2√D/μ: as many rows of the limit's length are as long as the noise."""
 MOST_CLIPPED = 0.5
@@ -73,61 +70,6 @@ HIDDEN = 1 / 2
 
 CLIPS = "its steps clip rows, which moves the weights of logistic regression by more than the noise and by an unknown amount"
 MIXED = "its runs are fits of several mechanisms, whose intervals have no method in common"
-TINY = np.finfo(float).tiny
-
-
-@dataclass(frozen=True)
-class Axes:
-    """The principal axes of the released X'X, and the coordinates in which it is the identity, up to its noise and its floor."""
-
-    released: np.ndarray
-    """λ: (runs, D)."""
-    vectors: np.ndarray
-    """(runs, D, D), as columns."""
-    std: float
-    """σ, the standard deviation of the noise of X'X off the diagonal."""
-
-    @property
-    def of_noise(self) -> float:
-        """The largest eigenvalue that noise alone makes: about 2σ√D."""
-        return 2 * self.std * math.sqrt(self.released.shape[1])
-
-    @cached_property
-    def raised(self) -> np.ndarray:
-        """q, the eigenvalues with a floor: (runs, D)."""
-        return np.asarray(np.maximum(self.released, FLOOR * self.of_noise))
-
-    @cached_property
-    def whitening(self) -> np.ndarray:
-        """A: a row x has the coordinates A'x: (runs, D, D)."""
-        return np.asarray(self.vectors / np.sqrt(self.raised)[:, None, :])
-
-    @property
-    def lifted(self) -> np.ndarray:
-        """How much of each eigenvalue is the floor's, as a share: (runs, D)."""
-        return np.asarray(np.clip(1 - self.released / self.raised, 0.0, 1.0))
-
-    @property
-    def hidden(self) -> np.ndarray:
-        """How far each eigenvalue is below the noise, as a share of the noise: (runs, D)."""
-        return np.asarray(np.clip(1 - self.released / max(self.of_noise, TINY), 0.0, 1.0))
-
-    def explained(self, place: np.ndarray, intercept: bool) -> np.ndarray:
-        """Return the sum of squares that a fit explains, around the mean if there is an intercept: (runs,)."""
-        total = np.square(place).sum(axis=1)
-        if not intercept:
-            return np.asarray(total)
-        ones = np.sqrt(self.raised) * self.vectors[:, 0, :]  # the first column, in whitened coordinates
-        of_mean = np.square(np.einsum("ri,ri->r", ones, place)) / np.square(ones).sum(axis=1)
-        return np.asarray(np.maximum(0.0, total - of_mean))
-
-    def steps(self, largest: float) -> np.ndarray:
-        """Return lengths of steps along the axes, at most 1: (runs, D).
-
-        X'X is at most the released matrix plus the largest eigenvalue of the noise, but for rare draws. So with these lengths s
-        the eigenvalues of s^½ A'X'XA s^½ are at most ``largest``, and a step does not overshoot further than momentum allows.
-        """
-        return np.asarray(np.minimum(1.0, largest * self.raised / (np.maximum(self.released, 0.0) + max(self.of_noise, TINY))))
 
 
 @dataclass(frozen=True)
@@ -265,7 +207,7 @@ class Best(Mechanism):
             released = moments.matrix(np.zeros((curator.runs, 0)), curator.n)
         noisy = Quadratic(released, np.zeros(released.shape[:2]))
         axes = Axes(*noisy.spectrum, std)
-        return noisy.floored(FLOOR * axes.of_noise), axes
+        return noisy.floored(axes.floor), axes
 
     def _descent(self, curator: Curator, problem: Problem, axes: Axes, mu: float, count: int) -> tuple[np.ndarray, Descent]:
         """Return the place after all steps, (runs, D), and what they released, in whitened coordinates."""

@@ -13,7 +13,8 @@ from dpbench.audit.subject import AuditSettings, AuditSubject, example_geometry
 from dpbench.contracts.uncertainty import IntervalRequest
 from dpbench.data.samples import WholeSample
 from dpbench.data.scaling import Rows, scale
-from dpbench.plugins.mechanisms.best import Axes, Descent
+from dpbench.plugins.mechanisms._whitened_gradient import Axes
+from dpbench.plugins.mechanisms.best import Descent
 from dpbench.privacy.ledger import Budget
 
 SQUARES: dict[str, dict[str, Any]] = {"linear": {}, "ridge": {"penalty": 0.02}, "lasso": {"penalty": 0.02}}
