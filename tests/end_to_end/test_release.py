@@ -21,6 +21,7 @@ from dpbench.base.errors import Refused
 from dpbench.privacy import secure_noise as secure
 from dpbench.registry.lookup import registry
 from dpbench.releases.released_intervals import ReleasedIntervals
+from dpbench.releases.statement import DIVERGING_TEXT
 from dpbench.sweeps.hydra.config_groups import register
 
 pytestmark = pytest.mark.skipif(
@@ -82,7 +83,8 @@ PEOPLE = f'''
                 raise ValueError("the answer was {SECRET!r}")
             weights = np.zeros((curator.runs, problem.geometry.dimension))
             weights[(self.how == "nowhere") | (self.how == "diverge") & ~made_up] = np.nan
-            return Fit.good(weights)
+            grew = np.full(curator.runs, self.how == "grow")
+            return Fit(weights, np.full(curator.runs, "ok"), {{"diverging": grew}})
 
     @hookimpl
     def dpbench_datasets():
@@ -391,6 +393,17 @@ def test_a_fit_that_goes_wrong_says_what_it_cost_and_quotes_no_row(people: Home,
     said = people.refused("mechanism=odd", f"mechanism.how={how}", *SMALL, "out=m.json", code=code)
     assert words in said
     assert repr(SECRET) not in said
+
+
+def test_gradients_that_grew_are_said_by_the_release_its_card_and_the_records_of_a_sweep(people: Home) -> None:
+    for how, said in (("grow", True), ("well", False)):
+        code, out, err = people.run("mechanism=odd", f"mechanism.how={how}", *SMALL, f"out={how}.json")
+        assert code == 0, err
+        card = Path(f"{how}_card.md").read_text(encoding="utf-8")
+        assert [" ".join(DIVERGING_TEXT.split()) in " ".join(text.split()) for text in (out, card)] == [said, said]
+        options = {"mechanism.how": how, "dataset.n": 500, "dataset.d": 2, "splits.repeats": 2}
+        swept = dpbench.sweep(options, mechanism="odd", dataset="gaussian", engine="serial", record=False)
+        assert swept.full["health/diverging"].tolist() == [float(said)]
 
 
 @pytest.mark.parametrize(("how", "words"), [("raise", "cannot be loaded: ValueError"), ("drop", "leaks rows_dropped")])
