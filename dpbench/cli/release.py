@@ -53,6 +53,7 @@ def command(overrides: tuple[str, ...]) -> None:
     from dpbench.releases.fit_release import release
     from dpbench.releases.released_intervals import ReleasedIntervals
     from dpbench.releases.selected_release import selected_release
+    from dpbench.report.leaderboard.wording import TWO_CLASSES
     from dpbench.sweeps.hydra.composition import grid_points
 
     typed_exports = [text for text in overrides if text.partition("=")[0] in EXPORT_KEYS]
@@ -86,6 +87,8 @@ def command(overrides: tuple[str, ...]) -> None:
     if isinstance(made.inference, ReleasedIntervals):
         say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
         say_prose(made.inference.sentence)
+    if made.kind == "binary" and made.mechanism["name"] == TWO_CLASSES.withheld:
+        say_prose(TWO_CLASSES.sentence)
     say(f"Written: {path}")
     try:
         for line in exports.write(made, path, datetime.now(UTC).date()):

@@ -222,8 +222,8 @@ class PrivateRegressor(RegressorMixin, _PrivateEstimator):  # type: ignore[misc]
 
     After the fit: ``statement_`` (what is promised), ``ledger_`` (each private answer and its cost), ``release_`` (its ``save``
     writes the file that ``dpbench.load_release`` reads), ``coef_`` and ``intercept_`` in the columns' own units, by
-    ``coef_names_`` (a column with levels has one for each), and ``intervals_``: the coefficients with standard
-    errors and intervals, or None. In ``intervals_`` the intercept is where numeric columns are in the middle of their bounds.
+    ``coef_names_`` (a column with levels has one for each), and ``intervals_``: the coefficients with standard errors and
+    intervals, or None; there the intercept is where numeric columns are in the middle of their bounds.
     """
 
     _target = "real"
@@ -245,15 +245,15 @@ class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mis
     """A differentially private logistic regression of two classes.
 
     The classes are public, too: ``bounds={"age": (18, 70), …, "hired": {"levels": ["no", "yes"]}}`` or
-    ``target_bounds=("no", "yes")``. ``coef_`` and ``intercept_`` are on the log odds of ``classes_[1]``. For all else see
-    :class:`PrivateRegressor`.
+    ``target_bounds=("no", "yes")``. ``coef_`` and ``intercept_`` are on the log odds of ``classes_[1]``. All else is as for
+    :class:`PrivateRegressor`, but not the default: for two classes ``best`` is not recommended yet (README.md says why).
     """
 
     _target = "binary"
 
     def __init__(
         self,
-        mechanism: str | Mapping[str, Any] = "best",
+        mechanism: str | Mapping[str, Any] = "dp_newton",
         model: str | Mapping[str, Any] = "logistic",
         epsilon: float = 1.0,
         delta: float = 1e-6,

@@ -18,19 +18,25 @@ class Reservation:
 
     withheld: str
     recommended: str
+    released: str
+    """What a release takes in the place of the recommended one, for which there is no secure noise."""
     reason: str
     """Why, as the end of a sentence."""
 
     @property
     def sentence(self) -> str:
-        """The reason as a sentence."""
-        return f"`{self.withheld}` is not recommended for two classes yet: {self.reason}."
+        """What is recommended and why, in two sentences."""
+        return (
+            f"For two classes `{self.recommended}` is recommended for now, and not `{self.withheld}`: {self.reason}. "
+            f"`release` has no secure noise for `{self.recommended}`: use `{self.released}` there."
+        )
 
 
 TWO_CLASSES = Reservation(
     "best",
     "objective_perturbation",
-    "on tables that were used neither to make nor to judge it, it was fourth of eight",
+    "dp_newton",
+    "on tables that were used neither to make nor to judge `best`, it was fourth of eight",
 )
 RESERVATIONS = {"logistic": TWO_CLASSES}
 """By model, until mechanisms of dpbench's own are judged by a rule on tables that were not used to make them."""

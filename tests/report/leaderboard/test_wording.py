@@ -66,8 +66,9 @@ def test_for_two_classes_another_mechanism_is_recommended_than_the_first_and_the
     first, _, rows, held_out = recommendation(tournaments(scores))
     assert first.startswith(f"Logistic regression: `{erm}`, with a mean rank of 3.0 of 3 mechanisms")
     assert first.endswith(
-        "`best` (1.0) and `dp_newton` (2.0) have a lower mean rank here. `best` is not recommended for two classes yet: on "
-        "tables that were used neither to make nor to judge it, it was fourth of eight."
+        "`best` (1.0) and `dp_newton` (2.0) have a lower mean rank here. For two classes `objective_perturbation` is recommended "
+        "for now, and not `best`: on tables that were used neither to make nor to judge `best`, it was fourth of eight. "
+        "`release` has no secure noise for `objective_perturbation`: use `dp_newton` there."
     )
     assert "`best`" not in rows + held_out
     linear = recommendation(tournaments([replace(one, model="linear") for one in scores]))[0]
