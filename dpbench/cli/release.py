@@ -49,6 +49,7 @@ def command(overrides: tuple[str, ...]) -> None:
     from datetime import UTC, datetime
 
     from dpbench.privacy.secure_noise import require
+    from dpbench.registry.lookup import build
     from dpbench.releases.budget_book import BudgetBook, Reservation
     from dpbench.releases.fit_release import release
     from dpbench.releases.released_intervals import ReleasedIntervals
@@ -65,6 +66,9 @@ def command(overrides: tuple[str, ...]) -> None:
     # a mechanism that counts in another currency would spend more than the ε that was typed
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
     configs = [point.config for point in grid_points([*kept, *matched])]
+    withheld = [config["model"] for config in configs if config["mechanism"]["name"] == TWO_CLASSES.withheld]
+    if any(build("model", model).target == "binary" for model in withheld):
+        say_prose(TWO_CLASSES.sentence)  # before ε is spent
     label = ", ".join(dict.fromkeys(str(config["mechanism"]["name"]) for config in configs))
     reservation = Reservation(BudgetBook(), f"one of {label}" if len(configs) > 1 else label, str(path.absolute()))
     try:
@@ -87,8 +91,6 @@ def command(overrides: tuple[str, ...]) -> None:
     if isinstance(made.inference, ReleasedIntervals):
         say("\n".join(["", *made.intervals().lines(made.columns, made.target, made.kind == "binary"), ""]))
         say_prose(made.inference.sentence)
-    if made.kind == "binary" and made.mechanism["name"] == TWO_CLASSES.withheld:
-        say_prose(TWO_CLASSES.sentence)
     say(f"Written: {path}")
     try:
         for line in exports.write(made, path, datetime.now(UTC).date()):

@@ -22,6 +22,7 @@ from dpbench.privacy import secure_noise as secure
 from dpbench.registry.lookup import registry
 from dpbench.releases.released_intervals import ReleasedIntervals
 from dpbench.releases.statement import DIVERGING_TEXT
+from dpbench.report.leaderboard.wording import TWO_CLASSES
 from dpbench.sweeps.hydra.config_groups import register
 
 pytestmark = pytest.mark.skipif(
@@ -296,6 +297,16 @@ def test_synthetic_rows_are_released_and_said_to_be_so(home: Home) -> None:
     assert code == 0
     assert out.startswith("THE ROWS ARE SYNTHETIC")
     assert dpbench.load_release("model.json").dataset["synthetic"] is True
+
+
+def test_for_two_classes_a_release_says_which_mechanism_is_recommended_and_why(home: Home) -> None:
+    for mechanism, model, said in (("best", "logistic", True), ("best", "linear", False), ("dp_newton", "logistic", False)):
+        code, out, err = home.run(f"mechanism={mechanism}", f"model={model}", *SMALL, f"out={mechanism}_{model}.json")
+        assert code == 0, err
+        assert (TWO_CLASSES.sentence in " ".join(out.split())) == said
+    code, out, err = home.run(f"mechanism={TWO_CLASSES.recommended}", "model=logistic", *SMALL, "out=m.json")
+    assert code == 2
+    assert "Not with secure noise" in err, "when it can be released, what is said of it changes"
 
 
 def test_a_matched_budget_is_accounted_as_asked(home: Home) -> None:
