@@ -17,13 +17,14 @@ from dpbench.inference.wording import floor_sentence
 from dpbench.privacy.ledger import merge
 from dpbench.records.cell_record import CellRecord, DetailInMemory
 from dpbench.records.cell_tags import Provenance, Standing, cell_tags
-from dpbench.records.explosion import explosion_of
+from dpbench.records.explosion import explosion_of, failed_share
 from dpbench.records.names import (
     ATTACK_CAP,
     CELL_SECONDS,
     EPSILON_ACCOUNTED,
     EPSILON_AUDITED,
     EXPLODING,
+    FAILED_SHARE,
     INTERVAL_COVERS,
     INTERVAL_FLOORED,
     INTERVAL_METHOD,
@@ -73,6 +74,7 @@ def record_of(
         SMALLEST_COVERAGE: smallest_coverage(intervals),
         **_health(runs, parts),
         **_explosion(runs, primary),
+        FAILED_SHARE: failed_share(runs, primary),
         **_model_numbers(runs),
         "time/fit_seconds": next((part.fit_seconds for part in parts if part.fit_seconds is not None), None),
         CELL_SECONDS: math.fsum(part.seconds for part in parts),

@@ -9,6 +9,8 @@ import numpy as np
 from dpbench.choosing.error_curves import ROWS, SMALLEST, STRENGTHS, Candidate, Curves, Simulation
 from dpbench.choosing.public_facts import PublicFacts
 from dpbench.choosing.question import Question
+from dpbench.report.decision import MAX_FAILED_SHARE
+from dpbench.report.leaderboard.wording import TWO_CLASSES
 
 LARGEST_EPSILON = 100.0
 """An ε above this is none: it promises nothing."""
@@ -39,6 +41,10 @@ class Rating:
     """The fewest rows that reach it: at the fixed ε, or at ε = 1 where ε is open."""
     share_lost: Estimate | None = None
     """What is lost at the fixed ε with these rows, where there is no target."""
+    failed: Estimate = Estimate(0.0, 0.0)
+    """The share of all simulated fits that lost everything, with the typical number and with the safe one."""
+    fails_too_often: bool = False
+    """Whether nothing is safe because more than :data:`MAX_FAILED_SHARE` of the fits lose everything."""
 
     @property
     def order(self) -> tuple[float, float]:
@@ -76,8 +82,13 @@ def choose_from(simulation: Simulation, question: Question, candidates: list[Can
         curves = simulation.curves(candidate, question.delta, _enough(candidate, question, targets))
         if curves is not None:
             ratings.append(_rated(curves, question, targets))
-    ratings.sort(key=lambda rating: rating.order)
+    ratings.sort(key=lambda rating: (_held_back(rating.candidate, simulation.facts), rating.order))
     return Choice(simulation.facts, question, tuple(ratings), _error_without_privacy(simulation))
+
+
+def _held_back(candidate: Candidate, facts: PublicFacts) -> bool:
+    """Return whether a candidate is shown but not chosen: it cannot be released, or is not recommended for two classes yet."""
+    return not candidate.released or (facts.model.target == "binary" and candidate.mechanism.name == TWO_CLASSES.withheld)
 
 
 def _targets(simulation: Simulation, question: Question) -> Array | None:
@@ -93,14 +104,14 @@ def _targets(simulation: Simulation, question: Question) -> Array | None:
     return np.asarray((np.square(question.rmse / simulation.geometry.half_range) - exact) / (mean - exact))
 
 
-def _enough(candidate: Candidate, question: Question, targets: Array | None) -> Callable[[float, Array, Array], bool]:
+def _enough(candidate: Candidate, question: Question, targets: Array | None) -> Callable[[float, Array, Array, float], bool]:
     """Return when a larger strength cannot change the answer."""
     if targets is None:
         assert question.rows is not None
         assert question.allowed_epsilon is not None
         largest = question.rows * candidate.strength(question.allowed_epsilon, question.delta)
         return lambda strength, *_: strength >= largest
-    return lambda _, lost, width: bool(np.all(_losses(question, lost, width) <= targets))
+    return lambda _, lost, width, failed: failed <= MAX_FAILED_SHARE and bool(np.all(_losses(question, lost, width) <= targets))
 
 
 def _losses(question: Question, share_lost: Array, width_ratio: Array) -> Array:
@@ -116,13 +127,41 @@ def _rated(curves: Curves, question: Question, targets: Array | None) -> Rating:
         assert question.rows is not None
         assert fixed is not None
         strength = question.rows * candidate.strength(fixed, question.delta)
-        return Rating(candidate, share_lost=_estimate([_loss_at(strength, column) for column in losses.T]))
+        lost, failed = _estimate([_loss_at(strength, column) for column in losses.T]), _failed_at(strength, curves)
+        often = failed > MAX_FAILED_SHARE
+        return Rating(
+            candidate,
+            share_lost=Estimate(lost.typical, math.inf if often else lost.safe),
+            failed=Estimate(failed, failed),
+            fails_too_often=often,
+        )
     needed = np.array([_strength_for(target, column) for target, column in zip(targets, losses.T, strict=True)])
-    strengths = _estimate(needed)
+    typical, enough = _estimate(needed).typical, _estimate(needed).safe
+    strengths = Estimate(typical, _safe_strength(enough, curves))
     rows = _mapped(strengths, lambda strength: _rows(strength, candidate, question, fixed or 1.0))
-    if fixed is not None:
-        return Rating(candidate, rows=rows)
-    return Rating(candidate, _mapped(strengths, lambda strength: _epsilon(strength, candidate, question)), rows)
+    epsilon = None if fixed is not None else _mapped(strengths, lambda strength: _epsilon(strength, candidate, question))
+    failed_shares = _mapped(strengths, lambda strength: _failed_at(strength, curves))
+    return Rating(candidate, epsilon, rows, failed=failed_shares, fails_too_often=enough < strengths.safe == math.inf)
+
+
+def _failed_at(strength: float, curves: Curves) -> float:
+    """Return the share of all fits that lost everything at a strength, between two points evenly in its logarithm."""
+    known = np.log(STRENGTHS[: len(curves.failed_share)])
+    return float(np.interp(math.log(strength), known, curves.failed_share))
+
+
+def _safe_strength(strength: float, curves: Curves) -> float:
+    """Return the smallest strength from this one on at which hardly any fit lost everything; infinite if there is none."""
+    before, failed = strength, _failed_at(strength, curves)
+    if failed <= MAX_FAILED_SHARE:
+        return strength
+    for at, share in zip(STRENGTHS, curves.failed_share, strict=False):
+        if at <= strength:
+            continue
+        if share <= MAX_FAILED_SHARE:
+            return float(before * (at / before) ** ((failed - MAX_FAILED_SHARE) / (failed - share)))
+        before, failed = float(at), float(share)
+    return math.inf
 
 
 def _strength_for(target: float, losses: Array) -> float:

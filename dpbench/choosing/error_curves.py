@@ -3,7 +3,7 @@
 A mechanism whose noise does not depend on the rows enters a fit only in relation to the sums over n rows: through n·μ, or
 through n·ε where ε is pure. So each table is simulated once, with a fixed number of rows, and fitted at a coarse grid of this
 *strength*; the curve then holds for every n and ε with the same product. (It differs a little where there are hardly more rows
-than columns: see docs/choose.md.) Curves never rise: more is never worse, because a user may always ask for less.
+than columns: see docs/choose.md.) A curve is as it was measured: a mechanism may lose more where it has more to spend.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.accounting.conversion import epsilon_of_gdp, gdp_of_epsilon
+from dpbench.accounting.conversion import delta_of_gdp, epsilon_of_gdp, gdp_of_epsilon
 from dpbench.base.errors import Refused
 from dpbench.cells.intervals import CellIntervals, Truth, intervals_of
 from dpbench.cells.scoring import References, finite_weights, references_of, utility_columns
@@ -29,7 +29,10 @@ from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
 from dpbench.privacy.noise import Draws
+from dpbench.records.explosion import failed_share
+from dpbench.records.names import SHARE_LOST
 from dpbench.registry.lookup import build, registry
+from dpbench.report.leaderboard.wording import TWO_CLASSES
 
 ROWS = 2_048
 """Rows that are fitted in every simulated table."""
@@ -39,10 +42,12 @@ MANY_COLUMNS, NOISES_OF_MANY = 50, 3
 """Wider tables take longer, so that their fits are fewer."""
 STRENGTHS = 10 ** np.arange(1.0, 6.01, 0.5)
 """n·μ or n·ε at which tables are fitted."""
+MAX_DELTA = 0.05
+"""Simulated tables have the δ of the question where a matching one would be larger than this: there hardly anything is lost."""
 SMALLEST = 1e-4
 """Losses below this are not told apart."""
 
-SHARE, WIDTH = "utility/share_lost", "inference/width_ratio"
+WIDTH = "inference/width_ratio"
 MEASURED = {"real": ("share_lost", "mse"), "binary": ("share_lost", "log_loss")}
 """The metrics that are computed, by the kind of the target."""
 
@@ -63,6 +68,11 @@ class Candidate:
         return self.mechanism.counted() == "pure"
 
     @property
+    def released(self) -> bool:
+        """Whether there is secure noise for it."""
+        return self.mechanism.name not in WITHOUT_SECURE_NOISE
+
+    @property
     def name(self) -> str:
         """The mechanism with its options, in a few words."""
         options = ", ".join(f"{key}={value}" for key, value in self.options.items())
@@ -76,17 +86,34 @@ class Candidate:
         """Return the ε at which one row has this strength."""
         return strength if self.pure else epsilon_of_gdp(strength, delta)
 
+    def simulated(self, strength: float, delta: float) -> tuple[float, float]:
+        """Return an ε and a δ at which a simulated table has this strength.
+
+        A mechanism may use ε apart from μ, as objective_perturbation does for its ridge. On a larger table both are small, and
+        about proportional to each other. So they have the same proportion here as at ε = 1, which takes a larger δ.
+        """
+        row = strength / ROWS
+        if self.pure:
+            return row, delta
+        epsilon = row / gdp_of_epsilon(1.0, delta)
+        matching = delta_of_gdp(row, epsilon)
+        return (epsilon, matching) if 0 < matching < MAX_DELTA else (epsilon_of_gdp(row, delta), delta)
+
 
 CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("best", {}),
     ("ssp", {}),
     ("ssp", {"noise": "laplace"}),
     ("fm", {"repair": "floor"}),
+    ("objective_perturbation", {}),
+    ("dp_newton", {}),
 )
 """Sound mechanisms whose noise follows from n·μ or n·ε: the leaders of the leaderboard among these, and two with pure ε.
 
-Each has secure noise: `choose` names the command that releases, which would refuse any other.
+`choose` names the command that releases, so it chooses none without secure noise.
 """
+WITHOUT_SECURE_NOISE = (TWO_CLASSES.recommended,)
+"""Candidates that are shown and not chosen: `release` would refuse them. Another mechanism leads for real targets anyway."""
 
 
 def candidates(names: Sequence[str] = ()) -> list[Candidate]:
@@ -109,6 +136,8 @@ class Curves:
     share_lost: Array
     width_ratio: Array
     """Widths of intervals over those without privacy; NaN where there are none."""
+    failed_share: Array
+    """The share of all fits that lost everything at each strength, which the medians hide: (strengths,)."""
 
 
 class Simulation:
@@ -122,7 +151,7 @@ class Simulation:
         self.test: Sample = WholeSample(*(table.test for table in self.tables for _ in range(self.noises)))
         self.runs = [(table, noise) for table in range(len(self.tables)) for noise in range(self.noises)]
         self._draws = Draws(0, "choose", self.runs)
-        self._computed: dict[tuple[str, float, float], tuple[Array, Array]] = {}
+        self._computed: dict[tuple[str, float, float], tuple[Array, Array, float]] = {}
         """By candidate, ε and δ: for several questions about the same tables."""
         self.problem: Problem = facts.model.prepare(closed(Curator(self.train, self._draws, Budget())))
         if not self.problem.closed_form:
@@ -147,31 +176,34 @@ class Simulation:
         references = self.references
         return tuple(self._by_table(scores[name]) for scores in (references.no_privacy, references.mean_predictor))  # type: ignore[return-value]
 
-    def curves(self, candidate: Candidate, delta: float, done: Callable[[float, Array, Array], bool]) -> Curves | None:
+    def curves(self, candidate: Candidate, delta: float, done: Callable[[float, Array, Array, float], bool]) -> Curves | None:
         """Return a candidate's curves, or None if it is not for this model.
 
-        Strengths are tried from the smallest on, until ``done(strength, share_lost, width_ratio)`` is true of the last one.
+        Strengths are tried from the smallest on, until ``done(strength, share_lost, width_ratio, failed_share)`` is true of the
+        last one.
         """
         if candidate.mechanism.unsupported(self.facts.model, self.geometry):
             return None
         lost: list[Array] = []
         widths: list[Array] = []
+        failed: list[float] = []
         for strength in STRENGTHS:
-            share, width = self._losses(candidate, candidate.epsilon(float(strength) / ROWS, delta), delta)
-            lost.append(np.minimum(share, lost[-1]) if lost else share)
+            share, width, failing = self._losses(candidate, *candidate.simulated(float(strength), delta))
+            lost.append(share)
             widths.append(np.fmin(width, widths[-1]) if widths else width)
-            if done(float(strength), lost[-1], widths[-1]):
+            failed.append(failing)
+            if done(float(strength), lost[-1], widths[-1], failed[-1]):
                 break
-        return Curves(candidate, np.array(lost), np.array(widths))
+        return Curves(candidate, np.array(lost), np.array(widths), np.array(failed))
 
-    def _losses(self, candidate: Candidate, epsilon: float, delta: float) -> tuple[Array, Array]:
-        """Return the median over the noise of the share lost and of the intervals' width, for each table."""
+    def _losses(self, candidate: Candidate, epsilon: float, delta: float) -> tuple[Array, Array, float]:
+        """Return the median over the noise of the share lost and of the intervals' width for each table, and who failed."""
         key = candidate.name, epsilon, delta
         if key not in self._computed:
             self._computed[key] = self._computed_losses(candidate, epsilon, delta)
         return self._computed[key]
 
-    def _computed_losses(self, candidate: Candidate, epsilon: float, delta: float) -> tuple[Array, Array]:
+    def _computed_losses(self, candidate: Candidate, epsilon: float, delta: float) -> tuple[Array, Array, float]:
         budget = Budget(epsilon, delta, candidate.mechanism.counted())
         curator = Curator(self.train, self._draws, replace(budget))
         fit = fit_closed(candidate.mechanism, self.problem, curator, budget)
@@ -181,7 +213,8 @@ class Simulation:
         utility = utility_columns(self.metrics, fit, self, self.references)  # type: ignore[arg-type]
         intervals = self._intervals(replace(fit, weights=weights))
         width = intervals.metrics.get(WIDTH, np.full(len(weights), np.nan))
-        return self._by_table(np.nan_to_num(utility[SHARE], nan=np.inf)), self._by_table(width)
+        failing = failed_share(utility, MEASURED[self.facts.model.target][1]) or 0.0
+        return self._by_table(np.nan_to_num(utility[SHARE_LOST], nan=np.inf)), self._by_table(width), failing
 
     def _intervals(self, fit: Any) -> CellIntervals:
         weights, errors = self.references.weights, self.references.standard_errors

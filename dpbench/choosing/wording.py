@@ -7,8 +7,11 @@ from typing import Any
 
 from dpbench.choosing.choice import LARGEST_EPSILON, Choice, Estimate, Rating
 from dpbench.choosing.question import DEFAULT_DELTA, risk_of_epsilon
-from dpbench.report.formatting import quantity
+from dpbench.report.decision import MAX_FAILED_SHARE
+from dpbench.report.formatting import listed, quantity
+from dpbench.report.leaderboard.wording import TWO_CLASSES
 
+FAILED_HEADER = "fits that lose all"
 WEAK_EPSILON = 10.0
 """An ε above this promises little, and the answer says so."""
 NO_ROW = "No row was read for this answer: only public facts were used, so choosing like this costs no ε."
@@ -24,7 +27,7 @@ def answer(choice: Choice) -> Iterator[str]:
     question, best = choice.question, choice.best
     yield f"Mechanism: {best.candidate.name}."
     if best.share_lost is not None:
-        yield from _error_at(choice, best.share_lost)
+        yield from _error_at(choice, best)
     elif best.epsilon is not None:
         yield from _epsilons(choice, best)
     else:
@@ -34,7 +37,8 @@ def answer(choice: Choice) -> Iterator[str]:
             yield f"No number of rows is enough on at least half of the plausible tables. {_why_never(choice)}"
         else:
             yield f"Typical: {_rows(best.rows.typical)} are enough. Safe: {_rows(best.rows.safe)}."
-            yield from _never_safe(choice, best.rows)
+            yield from _never_safe(choice, best)
+    yield from _failures(best)
 
 
 def _epsilons(choice: Choice, best: Rating) -> Iterator[str]:
@@ -53,20 +57,40 @@ def _epsilons(choice: Choice, best: Rating) -> Iterator[str]:
         yield f"More rows would not help. {_why_never(choice)}"
     else:
         yield f"At ε = 1, {_rows(best.rows.typical)} would be enough (typical), or {_rows(best.rows.safe)} (safe)."
-        yield from _never_safe(choice, best.rows)
+        yield from _never_safe(choice, best)
 
 
-def _never_safe(choice: Choice, rows: Estimate) -> Iterator[str]:
+def _never_safe(choice: Choice, best: Rating) -> Iterator[str]:
     """Yield why no number of rows is safe, if none is."""
-    if rows.safe == math.inf:
+    if best.fails_too_often:
+        yield _too_often()
+    elif best.rows is not None and best.rows.safe == math.inf:
         yield f"On more than a tenth of the plausible tables nothing is enough. {_why_never(choice)}"
 
 
-def _error_at(choice: Choice, lost: Estimate) -> Iterator[str]:
-    question = choice.question
+def _too_often() -> str:
+    return f"Nothing is safe: more than {100 * MAX_FAILED_SHARE:g} % of the simulated fits lose everything."
+
+
+def _failures(best: Rating) -> Iterator[str]:
+    """Yield which share of the fits lost everything, which medians hide, if any did."""
+    failed = best.failed
+    if best.share_lost is not None and failed.typical:
+        yield f"{_failed(failed.typical)} of the simulated fits lose everything."
+    elif failed.typical or failed.safe:
+        numbers = {"typical": failed.typical, "safe": failed.safe}
+        reached = best.rows is not None and best.rows.safe != math.inf
+        parts = [f"{_failed(share)} with the {which} number" for which, share in numbers.items() if which != "safe" or reached]
+        yield f"Of the simulated fits, {listed(parts)} lose everything: the mean of the target predicts as well."
+
+
+def _error_at(choice: Choice, best: Rating) -> Iterator[str]:
+    question, lost = choice.question, best.share_lost
+    assert lost is not None
     assert question.rows is not None
     yield f"Fixed: {_rows(question.rows)} and ε = {question.allowed_epsilon:.3g}{_of_risk(choice)}."
     yield f"Typical: {_share(lost.typical)} of what is explained is lost to privacy. Safe: {_share(lost.safe)}."
+    yield from [_too_often()] if best.fails_too_often else []
 
 
 def table(choice: Choice) -> list[list[str]]:
@@ -78,11 +102,16 @@ def table(choice: Choice) -> list[list[str]]:
         header = ["mechanism", "ε, typical", "ε, safe", "rows at ε = 1, typical", "rows at ε = 1, safe"]
     else:
         header = ["mechanism", "rows, typical", "rows, safe"]
+    fixed, fails = best.share_lost is not None, any(rating.failed != Estimate(0.0, 0.0) for rating in choice.ratings)
+    header += ([FAILED_HEADER] if fixed else [f"{FAILED_HEADER}, typical", f"{FAILED_HEADER}, safe"]) if fails else []
     rows = [header]
     for rating in choice.ratings:
-        cells = [rating.candidate.name + (" [pure ε]" if rating.candidate.pure else "")]
+        marks = " [pure ε]" * rating.candidate.pure + " [cannot be released]" * (not rating.candidate.released)
+        cells = [rating.candidate.name + marks]
         for estimate, spell in ((rating.share_lost, _share), (rating.epsilon, _number), (rating.rows, _number)):
             cells += [spell(number) for number in (estimate.typical, estimate.safe)] if estimate else []
+        shares = [rating.failed.typical] if fixed else [rating.failed.typical, rating.failed.safe]
+        cells += map(_failed, shares) if fails else []
         rows.append(cells)
     return rows
 
@@ -97,7 +126,12 @@ def grounds(choice: Choice) -> Iterator[str]:
     """Yield what the numbers mean and what they rest on."""
     facts, question = choice.facts, choice.question
     low, high = facts.r_squared
-    yield "Typical is the median over plausible tables, simulated from the public facts; safe is enough for nine of ten of them."
+    yield (
+        "Typical is the median over plausible tables, simulated from the public facts; safe is enough for nine of ten of them, "
+        f"with at most {100 * MAX_FAILED_SHARE:g} % of all fits losing everything."
+    )
+    if facts.model.target == "binary":
+        yield TWO_CLASSES.sentence
     yield (
         f"Known of {facts.known_columns} of {len(facts.knowledge)} columns: typical values and spreads, or shares. "
         f"Assumed: R² between {low:g} and {high:g}. δ = {question.delta:g}."
@@ -124,8 +158,12 @@ def next_step(choice: Choice, files: Mapping[str, Any]) -> Iterator[str]:
         epsilon = min(best.epsilon.safe, best.epsilon.typical, key=math.isinf)
         warning = ", with the typical ε, because none is safe" if math.isinf(best.epsilon.safe) else ""
     never = best.epsilon is None and best.rows is not None and best.rows.typical == math.inf
+    never |= best.share_lost is not None and best.share_lost.typical >= 1
     if epsilon is None or epsilon == math.inf or never:
         yield "Nothing is worth releasing with these rows." if question.rows is not None else "Nothing is worth releasing."
+        return
+    if not best.candidate.released:
+        yield f"`release` has no secure noise for {best.candidate.name}: choose another mechanism to release a model."
         return
     yield f"Release, once{warning}:"
     yield f"  {release_command(choice, epsilon, files)}"
@@ -176,7 +214,14 @@ def _rows(number: float) -> str:
 
 
 def _share(number: float) -> str:
-    return "more than all" if number > 1 else f"{100 * number:.2g} %"
+    if number >= 1:
+        return "all" if number == 1 else "more than all"
+    return f"{100 * number:.2g} %" if number < 0.995 else "99 %"
+
+
+def _failed(share: float) -> str:
+    """Return a share of the fits, in which a thousandth is the least that matters."""
+    return "<0.1 %" if 0 < share < 0.001 else _share(share)
 
 
 def _number(number: float) -> str:

@@ -49,10 +49,12 @@ def command(overrides: tuple[str, ...]) -> None:
     from datetime import UTC, datetime
 
     from dpbench.privacy.secure_noise import require
+    from dpbench.registry.lookup import build
     from dpbench.releases.budget_book import BudgetBook, Reservation
     from dpbench.releases.fit_release import release
     from dpbench.releases.released_intervals import ReleasedIntervals
     from dpbench.releases.selected_release import selected_release
+    from dpbench.report.leaderboard.wording import TWO_CLASSES
     from dpbench.sweeps.hydra.composition import grid_points
 
     typed_exports = [text for text in overrides if text.partition("=")[0] in EXPORT_KEYS]
@@ -64,6 +66,9 @@ def command(overrides: tuple[str, ...]) -> None:
     # a mechanism that counts in another currency would spend more than the ε that was typed
     matched = [] if any(text.startswith("budget=") for text in kept) else ["budget=matched"]
     configs = [point.config for point in grid_points([*kept, *matched])]
+    withheld = [config["model"] for config in configs if config["mechanism"]["name"] == TWO_CLASSES.withheld]
+    if any(build("model", model).target == "binary" for model in withheld):
+        say_prose(TWO_CLASSES.sentence)  # before ε is spent
     label = ", ".join(dict.fromkeys(str(config["mechanism"]["name"]) for config in configs))
     reservation = Reservation(BudgetBook(), f"one of {label}" if len(configs) > 1 else label, str(path.absolute()))
     try:

@@ -192,6 +192,11 @@ class CellRecord:
         return self.metric(f"reference/{name}/{self.primary}{names.IN_UNIT}")
 
     @property
+    def failed_share(self) -> float:
+        """The share of the runs that lost everything, which a median hides; 0 also where it is not recorded."""
+        return self.metrics.get(names.FAILED_SHARE, 0.0)
+
+    @property
     def attacked(self) -> bool:
         """Whether an attack measured something on this cell. The attack that is named may do nothing."""
         return any(name.startswith("attack/") for name in self.metrics)

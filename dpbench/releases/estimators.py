@@ -245,15 +245,15 @@ class PrivateClassifier(ClassifierMixin, _PrivateEstimator):  # type: ignore[mis
     """A differentially private logistic regression of two classes.
 
     The classes are public, too: ``bounds={"age": (18, 70), …, "hired": {"levels": ["no", "yes"]}}`` or
-    ``target_bounds=("no", "yes")``. ``coef_`` and ``intercept_`` are on the log odds of ``classes_[1]``. For all else see
-    :class:`PrivateRegressor`.
+    ``target_bounds=("no", "yes")``. ``coef_`` and ``intercept_`` are on the log odds of ``classes_[1]``. All else is as for
+    :class:`PrivateRegressor`, but not the default: for two classes ``best`` is not recommended yet (README.md says why).
     """
 
     _target = "binary"
 
     def __init__(
         self,
-        mechanism: str | Mapping[str, Any] = "best",
+        mechanism: str | Mapping[str, Any] = "dp_newton",
         model: str | Mapping[str, Any] = "logistic",
         epsilon: float = 1.0,
         delta: float = 1e-6,

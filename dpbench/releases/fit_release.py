@@ -7,6 +7,8 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal, Self
 
+import numpy as np
+
 from dpbench.accounting.costs import Cost
 from dpbench.audit.fit_check import check_fit, claims_privacy
 from dpbench.audit.subject import AuditSettings
@@ -30,6 +32,7 @@ from dpbench.privacy.ledger import Budget, Ledger
 from dpbench.privacy.noise import Draws
 from dpbench.privacy.replay import Violation
 from dpbench.privacy.secure_noise import NoSecureNoise, SecureCurator
+from dpbench.records.names import DIVERGING
 from dpbench.registry.code_digest import fit_digest
 from dpbench.registry.imported_code import refuse_edited
 from dpbench.registry.lookup import build, registry
@@ -119,6 +122,7 @@ def released(request: FitRequest, data: ReleaseData, fit: Fit, privacy: Mapping[
     model, mechanism, dataset, table = request.model, request.mechanism, request.dataset, data.table
     geometry, settings, ledger = data.sample.geometry, request.settings, privacy["ledger"]
     section = make_section(fit, request.inference, geometry, data.n)
+    diverging = bool(np.any(fit.health.get(DIVERGING.partition("/")[2], False)))
     total = {name: ledger["total"][name] for name in ("epsilon", "delta")}
     facts = {**total, "neighbours": ledger["neighbours"], **data.size, "noise": settings.noise}
     facts |= {"budget": settings.budget, "accounting": settings.accounting, **privacy}
@@ -137,7 +141,7 @@ def released(request: FitRequest, data: ReleaseData, fit: Fit, privacy: Mapping[
         intercept=model.intercept,
         weights=dict(zip(geometry.names, map(float, fit.weights[0]), strict=True)),
         privacy=facts,
-        statement=statement_of(facts, dataset, data, section),
+        statement=statement_of(facts, dataset, data, section, diverging=diverging),
         made_by=", ".join([f"dpbench {__version__}", registry().version_of(type(mechanism)), noise]),
         inference=section,
     )

@@ -14,9 +14,20 @@ SIMULATED = (
     "NO PRIVACY IS PROMISED: the noise was drawn from a seed, so that it can be removed, and the mechanism was not replayed. "
     "This model is for experiments, and must not be published."
 )
+DIVERGING_TEXT = (
+    "The released gradients of this fit grew from step to step: the descent moved away from the minimum, and the model may "
+    "predict worse than a constant. This follows from released numbers alone, so it costs no privacy to know it."
+)
 
 
-def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, section: ReleasedIntervals | NoIntervals) -> str:
+def statement_of(
+    facts: Mapping[str, Any],
+    dataset: Dataset,
+    data: ReleaseData,
+    section: ReleasedIntervals | NoIntervals,
+    *,
+    diverging: bool = False,
+) -> str:
     """Return what is promised, to whom, under which assumptions, and what is not: in paragraphs, with empty lines between."""
     table, epsilon, delta = data.table, facts["epsilon"], facts["delta"]
     exact = f"ε = {epsilon:.6g}" + (f" and δ = {delta:.3g}" if delta else "")
@@ -31,7 +42,8 @@ def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, 
         scope = "The promise is for one person with all rows: how many rows a person has is protected, too."
     if facts["noise"] == "simulation":
         leaks = [f"LEAK: {leak.why}." for leak in table.leaks]
-        return " ".join([*_warning(dataset), SIMULATED, *leaks, f"With secure noise, the answers would cost {exact}."])
+        cost = f"With secure noise, the answers would cost {exact}."
+        return " ".join([*_warning(dataset), SIMULATED, *leaks, cost, *[DIVERGING_TEXT] * diverging])
     comma = "," if table.persons else ""
     selection = facts.get("selection")
     how = f"fitted once on {size}{comma}"
@@ -54,7 +66,7 @@ def statement_of(facts: Mapping[str, Any], dataset: Dataset, data: ReleaseData, 
         "The noise was drawn by OpenDP from the operating system's randomness; no seed exists.",
     ]
     price = _not_paid_for() if selection is None else _choice(facts, data)
-    errors = [sentence_of_statement(section)]
+    errors = [*[DIVERGING_TEXT] * diverging, sentence_of_statement(section)]
     target = data.sample.geometry.target_column
     if target is not None and target.transform is not None:
         name = target.transform.name

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord, label
-from dpbench.report.explosions import explosion_sentences
+from dpbench.report.explosions import explosion_sentences, failed_sentences
 from dpbench.report.formatting import group_by, listed, p_value_text, plural
 from dpbench.report.guarantees import standing_sentence
-from dpbench.report.leaderboards import Board, Group, Level, nothing_to_learn, share_lost
+from dpbench.report.leaderboards import Board, Group, Level, lost_everything, nothing_to_learn, share_lost
 from dpbench.report.statistics.paired import MAX_REPEATS, PRACTICAL_SHARE, Comparison, Contest
 
 MAX_NAMES = 3
@@ -37,7 +37,9 @@ def conclusion(boards: Sequence[Board]) -> list[str]:
     else:
         verdicts = [*_outcomes(groups), *_losses(groups, problems=len(boards))]
     cells = [place.cell for board in boards for place in board.places if place.cell.private]
-    return [*not_compared(boards), *verdicts, *other_units(boards), *explosion_sentences(cells)]
+    best = [group.best for _, group in groups if group.cells and not _useless(group.best)]
+    failed = failed_sentences(best, several=len(boards) > 1)
+    return [*not_compared(boards), *verdicts, *other_units(boards), *failed, *explosion_sentences(cells)]
 
 
 def details(boards: Sequence[Board]) -> list[str]:
@@ -122,6 +124,8 @@ def _verdict(group: Group | None) -> str:
         return f"no comparison is made, because even the fit without privacy is no {NO_BETTER}"
     if _useless(group.best):
         return f"no cell is {NO_BETTER}" if len(group.cells) > 1 else f"{label(group.best)} is no {NO_BETTER}"
+    if lost_everything(group.best):
+        return f"most runs of {label(group.best)} lost everything, although it has the lowest median error"
     if (contest := group.contest) is None:
         return f"{label(group.best)} is the only ranked cell" + (" with a finite error" if len(group.places) > 1 else "")
     if contest.winner is not None:
@@ -159,7 +163,7 @@ def _detail(group: Group) -> str:
     if _useless(best):
         text = f"{_verdict(group)} ({references[1]:.4g}); "
         return text + (f"the lowest median {best.primary} is {label(best)}'s, {error}" if contest else f"its median is {error}")
-    if contest is None:
+    if contest is None or lost_everything(best):
         return f"{_verdict(group)}, with a median {best.primary} of {error}"
     holm = len(contest.comparisons) > 1
     if contest.winner is not None:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.names import INTERVAL_METHOD
 from dpbench.report.formatting import listed, number
-from dpbench.report.leaderboards import Board, Group, Level, nothing_to_learn, share_lost
+from dpbench.report.leaderboards import MOST_RUNS, Board, Group, Level, lost_everything, nothing_to_learn, share_lost
 
 ACCEPTABLE_LOSS = 0.1
 """Privacy costs little up to this share of the way from the fit without privacy to always predicting the mean."""
+MAX_FAILED_SHARE = 0.01
+"""A pick, and what `choose` calls safe, loses everything in at most this share of the runs, where anything does."""
 EXACT_BELOW = 11.0
 """Percentages below this have a decimal: next to the acceptable loss, a whole number could say the opposite."""
 MAX_NAMES = 3
@@ -42,6 +44,11 @@ class Decision:
         return share_lost(self.best) if self.best else None
 
     @property
+    def failed(self) -> float:
+        """The share of the best cell's runs that lost everything."""
+        return self.best.failed_share if self.best else 0.0
+
+    @property
     def epsilon(self) -> str:
         """The accounted ε, with the δ at which it holds and with what distinguishes the group."""
         if not math.isfinite(self.level.accounted):
@@ -66,6 +73,8 @@ class Decision:
             return self._unranked
         if nothing_to_learn(best):
             return "none: the features tell nothing"
+        if lost_everything(best):
+            return f"none: {label(best)} lost everything in {percent(self.failed)} of its runs"
         if contest is None or contest.winner is not None:
             return label(best)
         if contest.undecided:
@@ -122,10 +131,11 @@ def decisions(board: Board) -> list[Decision]:
 def pick(rows: Sequence[Decision]) -> Decision | None:
     """Return the row of one problem that a reader would pick; None if no private fit beats the mean predictor.
 
-    A row whose proof was replayed comes before one with a claim.
+    A row whose proof was replayed comes before one with a claim, and among those one of which hardly any run lost everything.
     """
-    useful = [row for row in rows if row.best is not None and row.lost is not None and row.lost < 1]
+    useful = [row for row in rows if row.best is not None and row.lost is not None and row.lost < 1 and row.failed <= MOST_RUNS]
     useful = [row for row in useful if row.best is not None and row.best.sound] or useful
+    useful = [row for row in useful if row.failed <= MAX_FAILED_SHARE] or useful
     cheap = [row for row in useful if (row.lost or 0.0) <= ACCEPTABLE_LOSS]
     if cheap:
         return min(cheap, key=lambda row: (row.level.accounted, row.lost or 0.0))

@@ -1,4 +1,4 @@
-"""Runs that explode: their error is several times that of a predictor that knows only the mean of the target."""
+"""Runs that failed or explode: a predictor that knows only the mean of the target is as good, or several times better."""
 
 import math
 from collections.abc import Sequence
@@ -29,15 +29,33 @@ def explosion_sentences(cells: Sequence[CellRecord]) -> list[str]:
         runs = explosion(cell)
         if runs is None:
             continue
-        problem = f" for {cell.params['model']} on {cell.params['dataset']}" if several else ""
-        at = "" if cell.epsilon is None else f" at ε = {cell.epsilon:g}"
-        texts.append(f"{label(cell)}{problem}{at} in {runs.text}")
+        texts.append(f"{_place(cell, several)} in {runs.text}")
     if (more := len(exploding) - MAX_NAMED_CELLS) > 0:
         texts.append(f"and {plural(more, 'more cell')}")
     return [
         f"Runs explode (an error above {EXPLOSION_FACTOR} times the mean predictor's in the same run), which the median hides "
         f"and a mean does not: {'; '.join(texts)}."
     ]
+
+
+def failed_sentences(cells: Sequence[CellRecord], *, several: bool) -> list[str]:
+    """Return one sentence on the runs of these cells that lost everything, or none; ``several``: they are of several problems."""
+    failed = sorted((cell for cell in cells if cell.failed_share > 0), key=lambda cell: -cell.failed_share)
+    if not failed:
+        return []
+    texts = [f"{_place(cell, several)} in {100 * cell.failed_share:.2g} % of the runs" for cell in failed[:MAX_NAMED_CELLS]]
+    if (more := len(failed) - MAX_NAMED_CELLS) > 0:
+        texts.append(f"and {plural(more, 'more cell')}")
+    return [
+        "Runs lost everything, which the median hides: predicting the same for everybody would be at least as good. "
+        f"{'; '.join(texts)}."
+    ]
+
+
+def _place(cell: CellRecord, several: bool) -> str:
+    """Return a cell's mechanism and ε, with its problem if there are several."""
+    problem = f" for {cell.params['model']} on {cell.params['dataset']}" if several else ""
+    return f"{label(cell)}{problem}" + ("" if cell.epsilon is None else f" at ε = {cell.epsilon:g}")
 
 
 def _may_explode(cell: CellRecord) -> bool:

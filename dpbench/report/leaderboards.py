@@ -13,6 +13,8 @@ from dpbench.report.statistics.paired import Comparer, Comparison, Contest, agai
 
 COUNTING_KEYS = tuple(key for key in BUDGET_KEYS if key != "epsilon")
 """The part of the budget that makes problems of their own."""
+MOST_RUNS = 0.5
+"""A cell of which more than this share of the runs lost everything is never recommended."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,16 @@ def share_lost(cell: CellRecord) -> float | None:
     return None if error is None or low is None or way is None or way <= 0 else (error - low) / way
 
 
+def lost_everything(cell: CellRecord) -> bool:
+    """Whether most runs lost everything. A low rate of wrong classes can hide it: the loss judges probabilities."""
+    return cell.failed_share > MOST_RUNS
+
+
+def _hides_failures(cell: CellRecord) -> bool:
+    """Whether most runs lost everything, but the error that orders the cells is not above the mean predictor's."""
+    return lost_everything(cell) and (share_lost(cell) or 0.0) <= 1
+
+
 def nothing_to_learn(cell: CellRecord) -> bool:
     """Whether even the non-private fit is no better than the mean predictor: errors then say nothing about mechanisms."""
     way = distance(cell)
@@ -202,8 +214,11 @@ def _group(cells: Sequence[CellRecord], basis: tuple[str, str], comparer: Compar
     """Return the places of cells that may be compared, which come in the order of their errors."""
     with_error = [cell for cell in cells if cell.error() is not None]
     compared = not any(map(nothing_to_learn, cells))
-    contest = against_best(with_error, comparer) if compared and len(with_error) > 1 else None
-    order = [contest.best, *(comparison.second for comparison in contest.comparisons)] if contest else with_error
+    # what lost everything must not be called the best, nor as good as it
+    contenders = [cell for cell in with_error if not _hides_failures(cell)] or with_error
+    contest = against_best(contenders, comparer) if compared and len(contenders) > 1 else None
+    order = [contest.best, *(comparison.second for comparison in contest.comparisons)] if contest else contenders
+    placed = {id(cell) for cell in order}
     comparisons = {id(comparison.second): comparison for comparison in contest.comparisons} if contest else {}
     ties = 1 + len(contest.practically_same) if contest else 1
     ranks = {id(cell): 1 if position <= ties else position for position, cell in enumerate(order, 1)} if compared else {}
@@ -215,7 +230,7 @@ def _group(cells: Sequence[CellRecord], basis: tuple[str, str], comparer: Compar
             comparisons.get(id(cell)),
             contest is not None and cell is contest.best,
         )
-        for cell in (*order, *(cell for cell in cells if cell.error() is None))
+        for cell in (*order, *(cell for cell in cells if id(cell) not in placed))
     ]
     return Group(tuple(places), *basis, contest)
 

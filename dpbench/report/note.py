@@ -65,6 +65,8 @@ def _decision_table(summary: SweepSummary) -> str:
         ],
         "lost to privacy": [percent(row.lost) for row in rows],
     }
+    if any(row.failed for row in rows):
+        columns["runs that lost all"] = [percent(row.failed if row.best else None) for row in rows]
     if any(row.intervals != "none" for row in rows):
         columns["intervals"] = [row.intervals for row in rows]
     table = _markdown([*columns], [*zip(*columns.values(), strict=True)])

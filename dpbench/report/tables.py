@@ -10,6 +10,7 @@ from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
 from dpbench.records.names import (
     EPSILON_ACCOUNTED,
+    FAILED_SHARE,
     INTERVAL_COVERS,
     INTERVAL_FLOORED,
     INTERVAL_METHOD,
@@ -55,14 +56,15 @@ def all_cells(cells: Sequence[CellRecord]) -> TextTable:
 def leaderboard(boards: Sequence[Board]) -> TextTable:
     """Return one row per place, the problems below each other."""
     header = (*(boards[0].problem if boards else ()), "data", "metric", "epsilon accounted", "delta", "rank", "mechanism")
-    header += ("sensitivity", "epsilon", "median", "p20", "p80", "no privacy", "mean only", "guarantee")
+    header += ("sensitivity", "epsilon", "median", "p20", "p80", "failed share", "no privacy", "mean only", "guarantee")
     rows: list[tuple[Entry, ...]] = []
     for board in boards:
         for place in board.places:
             cell = place.cell
             names = (cell.primary, place.accounted, place.delta, place.rank, label(cell), cell.sensitivity, place.epsilon)
             levels = map(cell.reference, ("no_privacy", "mean_predictor"))
-            rows.append((*_problem(board), *names, *map(cell.error, ("median", "p20", "p80")), *levels, cell.guarantee))
+            errors = (*map(cell.error, ("median", "p20", "p80")), cell.metrics.get(FAILED_SHARE))
+            rows.append((*_problem(board), *names, *errors, *levels, cell.guarantee))
     title = "Cells by their median error; without a rank: not private, not proven, or leaking"
     return TextTable("leaderboard", title, header, rows)
 

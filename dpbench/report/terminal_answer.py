@@ -77,6 +77,8 @@ def _table(summary: SweepSummary, hidden: Sequence[str]) -> Table:
         scaled = error_heading(summary.sweep, cells).replace(" ", "\n")
         columns[scaled] = [number(row.best.error() if row.best else None, "–") for row in rows]
     columns["lost to\nprivacy"] = [percent(row.lost) for row in rows]
+    if any(row.failed for row in rows):
+        columns["runs that\nlost all"] = [percent(row.failed if row.best else None) for row in rows]
     if "intervals" not in hidden and any(row.intervals != "none" for row in rows):
         columns["intervals"] = [row.intervals for row in rows]
     words = ("problem", "best mechanism", "intervals")

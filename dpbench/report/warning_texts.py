@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.leaks import UNPROVEN_NOISE
-from dpbench.records.names import FEATURES_CLIPPED, LEAST_SPREAD, TARGET_CLIPPED
+from dpbench.records.names import DIVERGING, FEATURES_CLIPPED, LEAST_SPREAD, TARGET_CLIPPED
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.formatting import group_by, listed, plural
 
@@ -22,6 +22,10 @@ EXACT_NEXT_TO_SECURE = (
 )
 SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `python -m dpbench release` draws secure noise."
 NO_WEIGHTS = "gave no finite weights and are left out"
+GRADIENTS_GREW = (
+    "the released gradients grew from step to step: the descent moved away from the minimum, and such a fit may be worse than "
+    "predicting the same for everybody"
+)
 CLIPPED = "lie outside the declared bounds and are clipped to them; errors are measured against the clipped targets"
 NARROW = (
     "of the grid on which sums are exact: few of its digits are left. Declare narrower bounds, if they can be known without "
@@ -67,13 +71,18 @@ def leak_sentences(cells: Sequence[CellRecord]) -> list[str]:
 
 
 def health_sentences(cells: Sequence[CellRecord]) -> list[str]:
-    """Return a sentence for each mechanism with runs without weights, for each table with many clipped values, and remarks."""
+    """Return a sentence for each mechanism with runs that failed or diverge, each table with many clipped values, and remarks."""
     missing = _largest(cells, "mechanism", "health/not_finite", 0.0)
+    growing = _largest(cells, "mechanism", DIVERGING, 0.0)
     clipped = _largest(cells, "dataset", TARGET_CLIPPED, MIN_CLIPPED_SHARE)
     features = _largest(cells, "dataset", FEATURES_CLIPPED, MIN_CLIPPED_SHARE)
     narrow = {cell.params["dataset"]: cell.metrics[LEAST_SPREAD] for cell in cells if cell.done and LEAST_SPREAD in cell.metrics}
     return [
         *(f"{mechanism}: up to {share:.0%} of the runs of a cell {NO_WEIGHTS}." for mechanism, share in missing.items()),
+        *(
+            f"{mechanism}: in up to {100 * share:.2g} % of the runs of a cell {GRADIENTS_GREW}."
+            for mechanism, share in growing.items()
+        ),
         *(f"{dataset}: {share:.0%} of the targets {CLIPPED}." for dataset, share in clipped.items()),
         *(f"{dataset}: {_features_text(cells, dataset, share)}" for dataset, share in features.items()),
         *(f"{dataset}: {_steps(steps)} {NARROW}" for dataset, steps in narrow.items()),

@@ -293,6 +293,19 @@ def test_diverged_runs_are_left_out_of_the_means_and_counted(cell: Cell, part: C
     assert np.isnan(found.detail.runs["utility/rmse"]).tolist() == [False, True, False, False], "each run stays what it was"
 
 
+def test_the_runs_that_lost_everything_and_those_whose_gradients_grew_are_counted(
+    cell: Cell, part: Callable[..., BlockResult]
+) -> None:
+    grew = {"diverging": np.array([False, True])}
+    parts = [part(cell.key, repeat, [1.0, 2.0], health=grew) for repeat in (0, 1)]
+    for block, lost in zip(parts, ([0.1, 250.0], [0.2, 0.3]), strict=True):
+        block.runs["utility/share_lost"] = np.array(lost)
+    metrics = record(cell, *parts).metrics
+    assert metrics["utility/failed_share"] == 0.25
+    assert metrics["utility/share_lost_median"] == 0.25, "which says nothing of it"
+    assert metrics["health/diverging"] == 0.5
+
+
 def test_weights_that_are_not_zero_are_averaged_and_chosen_penalties_have_a_median_and_a_range(
     cell: Cell, part: Callable[..., BlockResult]
 ) -> None:

@@ -36,3 +36,8 @@ def facts() -> PublicFacts:
 @pytest.fixture(scope="session")
 def simulation(facts: PublicFacts) -> Simulation:
     return Simulation(facts)
+
+
+@pytest.fixture(scope="session")
+def classes() -> PublicFacts:
+    return public_facts(COLUMNS, "sex", "logistic")

@@ -21,6 +21,8 @@ from dpbench.base.errors import Refused
 from dpbench.privacy import secure_noise as secure
 from dpbench.registry.lookup import registry
 from dpbench.releases.released_intervals import ReleasedIntervals
+from dpbench.releases.statement import DIVERGING_TEXT
+from dpbench.report.leaderboard.wording import TWO_CLASSES
 from dpbench.sweeps.hydra.config_groups import register
 
 pytestmark = pytest.mark.skipif(
@@ -83,7 +85,8 @@ PEOPLE = f'''
                 raise ValueError("the answer was {SECRET!r}")
             weights = np.zeros((curator.runs, problem.geometry.dimension))
             weights[(self.how == "nowhere") | (self.how == "diverge") & ~made_up] = np.nan
-            return Fit.good(weights)
+            grew = np.full(curator.runs, self.how == "grow")
+            return Fit(weights, np.full(curator.runs, "ok"), {{"diverging": grew}})
 
     @hookimpl
     def dpbench_datasets():
@@ -353,6 +356,16 @@ def test_synthetic_rows_are_released_and_said_to_be_so(home: Home) -> None:
     assert dpbench.load_release("model.json").dataset["synthetic"] is True
 
 
+def test_for_two_classes_a_release_says_which_mechanism_is_recommended_and_why(home: Home) -> None:
+    for mechanism, model, said in (("best", "logistic", True), ("best", "linear", False), ("dp_newton", "logistic", False)):
+        code, out, err = home.run(f"mechanism={mechanism}", f"model={model}", *SMALL, f"out={mechanism}_{model}.json")
+        assert code == 0, err
+        assert (TWO_CLASSES.sentence in " ".join(out.split())) == said
+    code, out, err = home.run(f"mechanism={TWO_CLASSES.recommended}", "model=logistic", *SMALL, "out=m.json")
+    assert code == 2
+    assert "Not with secure noise" in err, "when it can be released, what is said of it changes"
+
+
 def test_a_matched_budget_is_accounted_as_asked(home: Home) -> None:
     code, out, err = home.run("mechanism=cdp_irls", *SMALL, "budget=matched", "delta=1e-5", "out=model.json")
     assert code == 0, err
@@ -461,6 +474,17 @@ def test_a_class_of_a_plugin_cannot_carry_what_its_query_saw_into_the_file(peopl
 def test_a_ready_made_class_that_was_not_filled_from_the_answers_is_refused(people: Home) -> None:
     said = people.refused("mechanism=remembering", "mechanism.how=known", *SMALL, "out=m.json")
     assert "depend on more than the answers" in said
+
+
+def test_gradients_that_grew_are_said_by_the_release_its_card_and_the_records_of_a_sweep(people: Home) -> None:
+    for how, said in (("grow", True), ("well", False)):
+        code, out, err = people.run("mechanism=odd", f"mechanism.how={how}", *SMALL, f"out={how}.json")
+        assert code == 0, err
+        card = Path(f"{how}_card.md").read_text(encoding="utf-8")
+        assert [" ".join(DIVERGING_TEXT.split()) in " ".join(text.split()) for text in (out, card)] == [said, said]
+        options = {"mechanism.how": how, "dataset.n": 500, "dataset.d": 2, "splits.repeats": 2}
+        swept = dpbench.sweep(options, mechanism="odd", dataset="gaussian", engine="serial", record=False)
+        assert swept.full["health/diverging"].tolist() == [float(said)]
 
 
 @pytest.mark.parametrize(("how", "words"), [("raise", "cannot be loaded: ValueError"), ("drop", "leaks rows_dropped")])

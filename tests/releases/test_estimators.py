@@ -17,6 +17,7 @@ from dpbench.registry.lookup import build
 from dpbench.releases import estimators
 from dpbench.releases.budget_book import BudgetBook, Ceiling, Payer, entries_in
 from dpbench.releases.fitted_rows import FittedRows
+from dpbench.report.leaderboard.wording import TWO_CLASSES
 
 pytest.importorskip("sklearn", minversion="1.6")
 pytest.importorskip("opendp")
@@ -177,6 +178,7 @@ def test_a_classifier_predicts_the_declared_classes_and_their_probabilities() ->
     X, y = people()
     hired = np.where(y > 1500, "yes", "no")
     fitted = dpbench.PrivateClassifier(epsilon=4, bounds={"age": (18, 70), "sex": "ignore"}, target_bounds=("yes", "no"))
+    assert fitted.mechanism == TWO_CLASSES.released
     fitted.fit(X, hired)
     assert list(fitted.classes_) == ["no", "yes"]
     assert fitted.score(X, hired) > 0.7

@@ -254,3 +254,14 @@ def test_an_error_of_the_mean_predictor_or_more_warns(error: float, warns: bool)
     assert ("fm is no better than always predicting the mean (0.1772)" in sentence) == warns
     (sentence,) = answer([make_cell("fm", error), make_cell("dpba", 0.3)])
     assert ("no cell is better than always predicting the mean (0.1772); the lowest median rmse is fm's" in sentence) == warns
+
+
+def test_runs_that_lost_everything_are_said_of_the_best_cell_and_it_may_have_nothing_to_boast_of() -> None:
+    failed = person_cell("fm", 0.16, metrics={"utility/failed_share": 0.03})
+    assert any("fm at ε = 0.8 in 3 % of the runs" in sentence for sentence in concluded([failed, person_cell("dpba", 0.3)]))
+    assert not any("3 % of the runs" in one for one in concluded([failed, person_cell("dpba", 0.12)])), "others are in the tables"
+    worthless = person_cell("fm", 0.16, metrics={"utility/failed_share": 0.9})
+    assert answer([worthless])[0] == (
+        "linear on people at ε = 0.8: most runs of fm lost everything, although it has the lowest median error, with a median "
+        "rmse of 0.16."
+    )

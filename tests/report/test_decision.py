@@ -93,3 +93,33 @@ def test_intervals_are_against_those_without_privacy_and_say_how_often_they_cove
 )
 def test_a_share_has_two_digits_and_zero_no_sign(share: float | None, text: str) -> None:
     assert percent(share) == text
+
+
+def failing(name: str, error: float, epsilon: float, share: float) -> CellRecord:
+    return person_cell(name, error, epsilon, metrics={"utility/failed_share": share})
+
+
+def test_an_epsilon_at_which_runs_lose_everything_is_passed_over() -> None:
+    rows = rows_of(failing("fm", 0.12, 1.0, 0.07), failing("fm", 0.13, 2.0, 0.01), failing("fm", 0.11, 4.0, 0.0))
+    picked = pick(rows)
+    assert picked is not None
+    assert (picked.epsilon, picked.failed) == ("2", 0.01)
+    picked = pick(rows[:1])
+    assert picked is not None, "with its share of failed runs next to it, where there is nothing better"
+
+
+def test_what_lost_everything_in_most_runs_is_never_picked_however_low_its_error() -> None:
+    """A rate of wrong classes below the mean predictor's says nothing about probabilities: their loss does."""
+    rows = rows_of(failing("fm", 0.11, 1.0, 1.0))
+    assert pick(rows) is None
+    assert rows[0].verdict == "none: fm lost everything in 100 % of its runs"
+
+
+def test_what_lost_everything_is_neither_the_best_nor_as_good_as_the_best() -> None:
+    cells = [failing("ssp", 0.11, 1.0, 1.0), failing("erm", 0.111, 1.0, 0.0), failing("gd", 0.12, 1.0, 0.0)]
+    (row,) = rows_of(*cells)
+    assert row.verdict == "erm"
+    assert [(place.cell.params["mechanism"], place.rank) for place in row.group.places] == [("erm", 1), ("gd", 2), ("ssp", None)]
+    picked = pick([row])
+    assert picked is not None
+    assert picked.best is cells[1]

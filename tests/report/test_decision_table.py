@@ -18,3 +18,8 @@ def test_every_row_is_there_and_the_picked_one_has_its_command() -> None:
     place = {name: table.header.index(name) for name in ("epsilon accounted", "best", "pick", "release")}
     rows = [[row[at] for at in place.values()] for row in table.rows]
     assert rows == [[1.0, "fm", "", ""], [2.0, "fm", "yes", "release key 2"], [4.0, "fm", "", ""]]
+
+
+def test_the_share_of_failed_runs_has_a_column() -> None:
+    table = decision_table(SweepSummary(make_sweep([person_cell("fm", 0.3, metrics={"utility/failed_share": 0.02})])))
+    assert table.rows[0][table.header.index("failed share")] == 0.02

@@ -9,6 +9,7 @@ from dpbench.records import names
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.decision_texts import (
     CHOOSING_COSTS,
+    FAILED_TEXT,
     INTERVALS_TEXT,
     SAME_TEXT,
     UNDECIDED_TEXT,
@@ -63,3 +64,21 @@ def test_words_of_the_table_are_explained_where_they_appear_and_nowhere_else() -
         [False, True],
         [False, False],
     ]
+
+
+def test_runs_that_lost_everything_are_said_of_the_pick_and_why_a_cheaper_row_is_passed_over() -> None:
+    def cell(epsilon: float, error: float, share: float) -> CellRecord:
+        return person_cell("fm", error, epsilon, metrics={"utility/failed_share": share})
+
+    summary = summary_of(cell(1, 0.12, 0.2), cell(2, 0.13, 0.004))
+    (first, *_) = choice_sentences(summary)
+    assert first == (
+        "Pick the mechanism fm at ε = 2: the smallest ε of this sweep at which privacy costs at most 10 % of what the features "
+        "can tell, and at most 1 % of the runs lose everything. 0.4 % of its runs lost everything."
+    )
+    assert FAILED_TEXT in scale_sentence(summary)
+    (first, *_) = choice_sentences(summary_of(cell(1, 0.12, 0.2), cell(2, 0.2, 0.0)))
+    assert "privacy costs more than 10 % of what the features can tell, or more than 1 % of the runs lose everything." in first
+    calm = summary_of(cell(1, 0.12, 0.0))
+    assert "everything" not in choice_sentences(calm)[0]
+    assert FAILED_TEXT not in scale_sentence(calm)

@@ -10,7 +10,7 @@ from cell_factory import make_cell
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.explosion import Explosion
-from dpbench.report.explosions import explosion, explosion_sentences
+from dpbench.report.explosions import explosion, explosion_sentences, failed_sentences
 
 
 def with_runs(errors: Any, mean_predictor: float = 0.2, name: str = "fm", **more: Any) -> CellRecord:
@@ -58,3 +58,13 @@ def test_what_the_metrics_say_is_not_read_from_the_runs() -> None:
     places = [sentence.index(f"{name} at") for name in "acd"]
     assert places == sorted(places)
     assert "and 1 more cell" in sentence
+
+
+def test_runs_that_lost_everything_are_named_the_worst_first() -> None:
+    cells = [make_cell(f"m{share}", 0.16, metrics={"utility/failed_share": share / 100}) for share in (0, 1, 2, 3, 0.4)]
+    (sentence,) = failed_sentences(cells, several=False)
+    assert sentence.endswith(
+        "m3 at ε = 0.8 in 3 % of the runs; m2 at ε = 0.8 in 2 % of the runs; m1 at ε = 0.8 in 1 % of the runs; and 1 more cell."
+    )
+    assert failed_sentences(cells[:1], several=False) == []
+    assert "m3 for linear on wine at ε = 0.8 in 3 %" in failed_sentences(cells, several=True)[0]

@@ -266,3 +266,10 @@ def test_shares_and_other_numbers_of_health_have_tables_of_their_own(tmp_path: P
     shares, numbers = (table for table in page.tables if table[0][-4:-2] == ["smallest", "largest"])
     assert [row[3] for row in shares[1:]] == ["repaired"]
     assert [row[3] for row in numbers[1:]] == ["chosen λ"]
+
+
+def test_runs_that_lost_everything_are_in_the_decision_table_and_on_the_leaderboard(tmp_path: Path, undrawn: None) -> None:
+    page = page_of(make_sweep([person_cell("fm", 0.12, metrics={"utility/failed_share": 0.004})]), tmp_path)
+    assert ["ε", "best mechanism", "scaled error", "lost to privacy", "runs that lost all"] in [table[0] for table in page.tables]
+    assert "fm (lost everything in 0.4 % of the runs)" in page.text
+    assert csv_of(tmp_path / "leaderboard.csv")[0]["failed share"] == "0.004"

@@ -71,3 +71,9 @@ def test_synthetic_data_is_named_so() -> None:
     assert "**SYNTHETIC data.** The rows of wine were generated" in note(
         SweepRecord((make_cell("fm", 0.2, tags={"dpbench.synthetic": "true"}),), "command"), None
     )
+
+
+def test_the_note_says_which_share_of_the_runs_lost_everything() -> None:
+    text = note(SweepRecord((make_cell("fm", 0.16, metrics={"utility/failed_share": 0.02}),), "command"), None)
+    assert "| runs that lost all |" in text.replace("&emsp;", " ")
+    assert "fm at ε = 0.8 in 2 % of the runs" in text

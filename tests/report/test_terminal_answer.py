@@ -125,3 +125,11 @@ def test_the_table_fits_usual_widths(monkeypatch: pytest.MonkeyPatch, columns: i
     assert ("times as wide" in text) == (columns > 80)
     assert ("Intervals: the width" in " ".join(text.split())) == (columns > 80)
     assert (TOO_NARROW in " ".join(text.split())) == (columns <= 80)
+
+
+def test_runs_that_lost_everything_have_a_column_where_there_are_any() -> None:
+    cells = [person_cell("fm", 0.12, epsilon, metrics={"utility/failed_share": share}) for epsilon, share in ((1, 0.004), (2, 0))]
+    text = answered(*cells)
+    assert "lost all" in text
+    assert body(text) == [[">", "1", "fm", "0.1200", "5.0 %", "0.4 %"], ["", "2", "fm", "0.1200", "5.0 %", "0.0 %"]]
+    assert "lost all" not in answered(cells[1])

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpbench.experiments.checks.check import Bound, Numbers
 from dpbench.records.cell_record import CellRecord
+from dpbench.records.names import FAILED_SHARE
 from dpbench.report.statistics.paired import means, paired_differences
 from dpbench.report.statistics.signed_rank import shift
 
@@ -131,7 +132,7 @@ def mean_with_interval(row: CellRecord, metric: str) -> Numbers | None:
     value = row.metric(metric)
     if value is None or metric.startswith("time/"):
         return None if value is None else with_timing_margin(value)
-    if metric.startswith(("health/", "inference/")) and 0 <= value <= 1:
+    if metric.startswith(("health/", "inference/", FAILED_SHARE)) and 0 <= value <= 1:
         return _share(value, len(np.unique(row.detail.runs.get("repeat", ()))))
     return value, value, value
 

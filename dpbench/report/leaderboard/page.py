@@ -9,9 +9,10 @@ from typing import Any
 from dpbench.report.formatting import number, plural
 from dpbench.report.leaderboard.scores import Score
 from dpbench.report.leaderboard.tournament import Entry, Tournament, tournaments
-from dpbench.report.leaderboard.wording import notes, percent, recommendation, rules, title
+from dpbench.report.leaderboard.wording import notes, percent, recommendation, rules, small_percent, title
 
-COLUMNS = ("model", "table", "mechanism", "ε", "score", "95 % interval", "p20 to p80", "ols_se", "runs", "δ", "verdict", "fit, s")
+NUMBERS = ("score", "95 % interval", "p20 to p80", "lost all", "ols_se", "runs", "δ")
+COLUMNS = ("model", "table", "mechanism", "ε", *NUMBERS, "verdict", "fit, s")
 """Of the table of all cells."""
 FILTERS = 4
 """The first columns of that table can be filtered."""
@@ -83,10 +84,16 @@ def header(tournament: Tournament) -> list[str]:
 
 def row(entry: Entry, tournament: Tournament) -> list[str]:
     """Return the entries of one mechanism's row as texts."""
-    scores = [percent(entry.score_at[epsilon]) for epsilon in tournament.epsilons]
+    scores = [percent(entry.score_at[epsilon]) + _failed(entry, epsilon) for epsilon in tournament.epsilons]
     results = [f"{entry.wins:,}", f"{entry.ties:,}", f"{entry.losses:,}", percent(entry.close)]
     verdict = f"{entry.guarantee}{', pure ε' if entry.pure else ''}"
     return [entry.name, f"{entry.mean_rank:.2f}", *scores, *results, str(entry.tables), number(entry.seconds), verdict]
+
+
+def _failed(entry: Entry, epsilon: float) -> str:
+    """Return the share of the runs that lost everything at this ε, in brackets; empty if none did."""
+    share = entry.failed_at.get(epsilon, 0.0)
+    return f" ({small_percent(share)})" if share else ""
 
 
 def wins(tournament: Tournament) -> list[tuple[str, list[str]]]:
@@ -114,10 +121,18 @@ def cell_row(score: Score) -> list[Any]:
     """Return a cell as the page's table shows it."""
     names: list[Any] = [score.model, score.table, score.mechanism, score.epsilon]
     if score.state != "run":
-        return [*names, 0, "", "", "", "", "", f"{score.state}: {score.reason}", ""]
+        return [*names, 0, "", "", "", "", "", "", f"{score.state}: {score.reason}", ""]
     low, high = score.interval
     spread = f"{_share(score.share_lost_p80)} to {_share(score.share_lost_p20)}"
-    facts = [round(100 * score.value, 1), f"{100 * low:.1f} to {100 * high:.1f}", spread, _digits(score.ols_se), score.runs]
+    failed = round(100 * score.failed_share, 1) if score.failed_share else ""
+    facts = [
+        round(100 * score.value, 1),
+        f"{100 * low:.1f} to {100 * high:.1f}",
+        spread,
+        failed,
+        _digits(score.ols_se),
+        score.runs,
+    ]
     return [*names, *facts, _digits(score.delta), score.guarantee, _digits(score.fit_seconds)]
 
 

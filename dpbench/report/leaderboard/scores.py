@@ -12,12 +12,15 @@ import numpy as np
 
 from dpbench.base.errors import Refused
 from dpbench.records.cell_record import CellRecord, label
+from dpbench.records.names import FAILED_SHARE
 
 ERRORS = {"binary": "log_loss", "real": "mse"}
 """The error of each kind of target that scores are made of: proper, smooth, and the same for all models of the kind."""
 DIGITS = 6
 """Significant digits in the file."""
 CONFIDENCE = 0.95
+YOUNGER_COLUMNS = ("failed_share",)
+"""Columns that older files lack."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Score:
     share_lost_high: float | None = None
     share_lost_p20: float | None = None
     share_lost_p80: float | None = None
+    failed_share: float | None = None
+    """The share of the runs that lost everything, which the median hides; None in older files."""
     ols_se: float | None = None
     """The error of the coefficients in units of the non-private standard errors: the median over the runs."""
     ols_se_p20: float | None = None
@@ -96,6 +101,7 @@ def score_of(cell: CellRecord) -> Score:
         rows=int(runs["n_train"][0] + runs["n_test"][0]),
         columns=sum(name.startswith("weight/") for name in runs) or None,
         runs=len(runs["repeat"]),
+        failed_share=cell.metrics.get(FAILED_SHARE),
         error_no_privacy=cell.metric(f"reference/no_privacy/{error}"),
         error_mean_predictor=cell.metric(f"reference/mean_predictor/{error}"),
         fit_seconds=cell.metrics.get("time/fit_seconds"),
@@ -151,6 +157,8 @@ def read_scores(path: Path) -> list[Score]:
     with path.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     try:
+        missing = dict.fromkeys(YOUNGER_COLUMNS, "")
+        lines = [{**missing, **line} for line in lines]
         return [Score(**{item.name: _value(str(item.type), line[item.name]) for item in fields(Score)}) for line in lines]
     except (KeyError, ValueError, TypeError):
         raise Refused(

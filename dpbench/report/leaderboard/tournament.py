@@ -34,6 +34,8 @@ class Entry:
     """The mean rank over the tables at each ε."""
     score_at: Mapping[float, float]
     """The mean score over the tables at each ε."""
+    failed_at: Mapping[float, float]
+    """The mean over its tables, at each ε, of the share of the runs that lost everything; empty where it was not recorded."""
     wins: int
     ties: int
     losses: int
@@ -201,6 +203,8 @@ class Tournament:
         own = [score for score in self.scores if score.mechanism == name and score.state == "run"]
         at = {epsilon: np.array([game[1] == epsilon for game in self.games]) for epsilon in self.epsilons}
         wins, losses = int(self.beats[:, index].sum()), int(self.beats[:, :, index].sum())
+        failed = [(score.epsilon, score.failed_share) for score in own if (score.table, score.epsilon) in self.games]
+        known = group_by([pair for pair in failed if pair[1] is not None], lambda pair: pair[0])
         seconds = [score.fit_seconds for score in own if score.fit_seconds is not None]
         claimed = sum(score.guarantee == "claimed" for score in own)
         return Entry(
@@ -208,6 +212,7 @@ class Tournament:
             float(self.table_ranks[:, index].mean()),
             {epsilon: float(self.ranks[mask, index].mean()) for epsilon, mask in at.items()},
             {epsilon: float(self.values[mask, index].mean()) for epsilon, mask in at.items()},
+            {epsilon: float(np.mean([share for _, share in known[epsilon]])) for epsilon in sorted(known)},
             wins,
             len(self.games) * (len(self.names) - 1) - wins - losses,
             losses,

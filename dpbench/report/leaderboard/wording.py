@@ -1,6 +1,7 @@
 """What a leaderboard says in sentences: which mechanism to use, and by which rules."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from dpbench.report.formatting import listed, plural
 from dpbench.report.leaderboard.scores import ERRORS
@@ -9,6 +10,36 @@ from dpbench.report.statistics.paired import PRACTICAL_SHARE
 
 FEW_ROWS = 5_000
 MAX_NAMES = 4
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A mechanism that is not recommended yet, whatever its rank, and the one that is recommended instead."""
+
+    withheld: str
+    recommended: str
+    released: str
+    """What a release takes in the place of the recommended one, for which there is no secure noise."""
+    reason: str
+    """Why, as the end of a sentence."""
+
+    @property
+    def sentence(self) -> str:
+        """What is recommended and why, in two sentences."""
+        return (
+            f"For two classes `{self.recommended}` is recommended for now, and not `{self.withheld}`: {self.reason}. "
+            f"`release` has no secure noise for `{self.recommended}`: use `{self.released}` there."
+        )
+
+
+TWO_CLASSES = Reservation(
+    "best",
+    "objective_perturbation",
+    "dp_newton",
+    "on tables that were used neither to make nor to judge `best`, it was fourth of eight",
+)
+RESERVATIONS = {"logistic": TWO_CLASSES}
+"""By model, until mechanisms of dpbench's own are judged by a rule on tables that were not used to make them."""
 TITLES = {"linear": "Linear regression", "logistic": "Logistic regression"}
 
 
@@ -22,27 +53,54 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def small_percent(share: float) -> str:
+    """Return a share that is not 0 in whole percent."""
+    return percent(share) if share >= 0.005 else "<1 %"
+
+
+def recommended(model: str, tournament: Tournament) -> Entry:
+    """Return the first mechanism, or the one that is recommended for this model whatever the ranks are."""
+    names = {RESERVATIONS[model].recommended} if model in RESERVATIONS else set()
+    return next((entry for entry in tournament.entries if entry.name.partition(" (")[0] in names), tournament.entries[0])
+
+
 def recommendation(tournaments: Mapping[str, Tournament]) -> list[str]:
     """Return which mechanism to use: one sentence for each model, what pure ε costs, and how much the number of rows matters."""
     played = {model: tournament for model, tournament in tournaments.items() if tournament.entries}
     return [
-        *(f"{title(model)}: {_first(tournament)}" for model, tournament in played.items()),
+        *(f"{title(model)}: {_first(model, tournament)}" for model, tournament in played.items()),
         f"Without a δ (pure ε): {listed(_first_pure(model, tournament) for model, tournament in played.items())}.",
         f"By the number of rows: {listed(_by_rows(model, tournament) for model, tournament in played.items())}.",
         *_held_out(played),
     ]
 
 
-def _first(tournament: Tournament) -> str:
-    first, *others = tournament.entries
-    alike = next((group for group in tournament.alike if first.name in group), [first.name])
-    names = [f"`{entry.name}`" for entry in others if entry.name in alike]
+def _first(model: str, tournament: Tournament) -> str:
+    first = recommended(model, tournament)
+    alike = {name for group in tournament.alike if first.name in group for name in group}
+    names = [f"`{entry.name}`" for entry in tournament.entries if entry.name in alike - {first.name}]
     tied = f"; over all tables the tests do not separate it from {listed(names, most=MAX_NAMES)}" if names else ""
     return (
         f"`{first.name}`, with a mean rank of {first.mean_rank:.1f} of {len(tournament.names)} mechanisms and variants on "
         f"{plural(len(tournament.tables), 'table')}. It goes {_scores(first)} of the way from the mean predictor to the "
         f"non-private fit, and is within {100 * CLOSE:g} points of the best in {percent(first.close)} of the cells{tied}."
+        f"{_failures(first)}{_ahead(model, tournament, first)}"
     )
+
+
+def _failures(entry: Entry) -> str:
+    """Return how many runs of a mechanism lost everything, as a further sentence."""
+    shares = [f"{small_percent(share)} (ε = {epsilon:g})" for epsilon, share in entry.failed_at.items() if share]
+    return f" Of its runs {listed(shares)} lost everything." if shares else ""
+
+
+def _ahead(model: str, tournament: Tournament, chosen: Entry) -> str:
+    """Return which mechanisms are ahead of the one that is recommended, and why they are not, as further sentences."""
+    ahead = [f"`{entry.name}` ({entry.mean_rank:.1f})" for entry in tournament.entries[: tournament.entries.index(chosen)]]
+    if not ahead:
+        return ""
+    verb = "has" if len(ahead) == 1 else "have"
+    return f" {listed(ahead, most=MAX_NAMES)} {verb} a lower mean rank here. {RESERVATIONS[model].sentence}"
 
 
 def _scores(entry: Entry) -> str:
@@ -62,8 +120,8 @@ def _middle(tournament: Tournament, entry: Entry) -> str:
 
 
 def _by_rows(model: str, tournament: Tournament) -> str:
-    """Return the first mechanism's mean score at ε = 1 on tables with few rows and on the others."""
-    name, epsilon = tournament.entries[0].name, min(tournament.epsilons, key=lambda value: abs(value - 1))
+    """Return the recommended mechanism's mean score at ε = 1 on tables with few rows and on the others."""
+    name, epsilon = recommended(model, tournament).name, min(tournament.epsilons, key=lambda value: abs(value - 1))
     scores = [tournament.score((table, epsilon), name) for table in tournament.tables if (table, epsilon) in tournament.games]
     halves = {
         f"below {FEW_ROWS:,} rows": [score.value for score in scores if (score.rows or 0) < FEW_ROWS],
@@ -74,14 +132,14 @@ def _by_rows(model: str, tournament: Tournament) -> str:
 
 
 def _held_out(played: Mapping[str, Tournament]) -> list[str]:
-    """Return how close the first mechanisms are to the best on tables that no rule of dpbench's own was designed on.
+    """Return how close the recommended mechanisms are to the best on tables that no rule of dpbench's own was designed on.
 
     These are the tables at even places of the alphabetical list; a rule may look at the others.
     """
     tables = sorted({score.table for tournament in played.values() for score in tournament.scores})[1::2]
     parts = []
     for model, tournament in played.items():
-        name = tournament.entries[0].name
+        name = recommended(model, tournament).name
         share = tournament.close(name, [(table, epsilon) for table in tables for epsilon in tournament.epsilons if epsilon <= 1])
         parts += [f"`{name}` in {percent(share)} ({model})"] if share is not None else []
     where = f"on the {plural(len(tables), 'table')} at even places of the alphabetical list, on which no constant was chosen"
@@ -100,6 +158,7 @@ def rules(tournaments: Mapping[str, Tournament]) -> list[str]:
         "Its score is the share of the way from the mean predictor (0 %) to the non-private fit (100 %) in held-out "
         f"{ERRORS['real'].upper()}, or for two classes in held-out {ERRORS['binary'].replace('_', ' ')}: 1 minus the median over "
         "the runs of the share that is lost. Below 0 % it counts as 0 %: then the mean predictor is better.",
+        *_rule_of_failures(tournaments),
         "A mechanism that refuses a table, or failed on it, has 0 % there: who chooses it has only the mean predictor. The "
         "column *tables* says how many it takes. This costs the mechanism itself, and moves no two others past each other.",
         f"Two mechanisms tie in a cell if their scores differ by less than {100 * PRACTICAL_SHARE:g} point or by less than "
@@ -112,6 +171,17 @@ def rules(tournaments: Mapping[str, Tournament]) -> list[str]:
         "In the diagram of mean ranks, a bar joins mechanisms that Wilcoxon's signed-rank test over the tables, with Holm's "
         "correction for all pairs at 5 %, does not separate (Demšar 2006); where there are too few tables for that test to "
         "separate any two, Nemenyi's test.",
+    ]
+
+
+def _rule_of_failures(tournaments: Mapping[str, Tournament]) -> list[str]:
+    """Return what the shares in brackets are, if there are any."""
+    entries = [entry for tournament in tournaments.values() for entry in tournament.entries]
+    if not any(share for entry in entries for share in entry.failed_at.values()):
+        return []
+    return [
+        "In brackets, and in the column *lost all*: the share of the runs that lost everything, because the mean predictor is at "
+        "least as good. A median hides them; nothing is floored or clipped here."
     ]
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from dpbench.report.leaderboard.page import cell_row, header, html, inline, markdown, row, table_facts, wins
+from dpbench.report.leaderboard.page import COLUMNS, cell_row, header, html, inline, markdown, row, table_facts, wins
 from dpbench.report.leaderboard.scores import Score
 from dpbench.report.leaderboard.tournament import Tournament
 
@@ -66,7 +66,19 @@ def test_cells_that_exploded_or_did_not_run_have_a_row(score: Maker) -> None:
     assert cell_row(score("a", infinite, share_lost_p80=infinite))[4] == 0
     assert "below -900" in cell_row(score("a", 0.5, share_lost_p80=infinite))[6]
     assert cell_row(score("a", None))[-2] == "pruned: It is too wide."
-    assert cell_row(score("a", 0.5, ols_se=infinite))[7] == "infinite"
+    assert cell_row(score("a", 0.5, ols_se=infinite))[8] == "infinite"
+
+
+def test_runs_that_lost_everything_stand_next_to_the_median_where_there_are_any(score: Maker) -> None:
+    failed = [score("a", 0.1, failed_share=0.031), score("a", 0.1, "t2", failed_share=0.05), score("b", 0.2, failed_share=0.004)]
+    scores = [*failed, score("b", 0.2, "t2", failed_share=0.0), score("c", 0.3, failed_share=0.0), score("c", 0.3, "t2")]
+    tournament = Tournament(tuple(scores))
+    at = header(tournament).index("ε = 1")
+    assert [row(entry, tournament)[at] for entry in tournament.entries] == ["90 % (4 %)", "80 % (<1 %)", "70 %"]
+    assert [cell_row(one)[COLUMNS.index("lost all")] for one in scores] == [3.1, 5.0, 0.4, "", "", ""]
+    assert "In brackets" in markdown(scores, "make it")
+    assert "In brackets" not in markdown(some(score), "make it")
+    assert "Of its runs 4 % (ε = 1) lost everything." in markdown(scores, "make it")
 
 
 def test_marks_become_tags_and_nothing_else_does() -> None:

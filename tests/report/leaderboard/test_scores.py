@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +112,17 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("model,table\nlinear,t1\n")
     with pytest.raises(Refused, match=r"mine\.csv must have the columns of a leaderboard"):
         read_scores(tmp_path / "mine.csv")
+
+
+def test_a_file_from_before_failed_runs_were_counted_is_read(score: Callable[..., Score], tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    write_scores([score("a", 0.25, failed_share=0.02)], path)
+    (header, line) = ([*text.split(",")] for text in path.read_text(encoding="utf-8").splitlines())
+    at = header.index("failed_share")
+    path.write_text("".join(",".join([*row[:at], *row[at + 1 :]]) + "\n" for row in (header, line)), encoding="utf-8")
+    assert read_scores(path) == [score("a", 0.25)]
+
+
+def test_the_share_of_failed_runs_is_that_of_the_record() -> None:
+    cell = cell_of([1.0] * 5, runs={"utility/ols_se": np.ones(5)})
+    assert score_of(replace(cell, metrics={**cell.metrics, "utility/failed_share": 0.03})).failed_share == 0.03

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dpbench.report.leaderboard.scores import Score
 from dpbench.report.leaderboard.tournament import tournaments
@@ -56,3 +57,21 @@ def test_a_reader_is_told_what_does_not_count(score: Maker) -> None:
 
 def test_small_formats() -> None:
     assert (title("linear"), title("robust"), percent(0.456)) == ("Linear regression", "Robust", "46 %")
+
+
+def test_for_two_classes_another_mechanism_is_recommended_than_the_first_and_the_reason_is_said(score: Maker) -> None:
+    erm = "objective_perturbation (variant=tight)"
+    lost = {"best": 0.1, "dp_newton": 0.2, erm: 0.3}
+    scores = [replace(score(name, share, table), model="logistic") for name, share in lost.items() for table in ("t1", "t2")]
+    first, _, rows, held_out = recommendation(tournaments(scores))
+    assert first.startswith(f"Logistic regression: `{erm}`, with a mean rank of 3.0 of 3 mechanisms")
+    assert first.endswith(
+        "`best` (1.0) and `dp_newton` (2.0) have a lower mean rank here. For two classes `objective_perturbation` is recommended "
+        "for now, and not `best`: on tables that were used neither to make nor to judge `best`, it was fourth of eight. "
+        "`release` has no secure noise for `objective_perturbation`: use `dp_newton` there."
+    )
+    assert "`best`" not in rows + held_out
+    linear = recommendation(tournaments([replace(one, model="linear") for one in scores]))[0]
+    assert linear.startswith("Linear regression: `best`, with a mean rank of 1.0")
+    alone = [one for one in scores if one.mechanism == "best"]
+    assert "`best`" in recommendation(tournaments(alone))[0], "where nothing else was run"
