@@ -45,8 +45,9 @@ def test_without_noise_it_is_the_exact_fit(model, scaling, drawn, make, fit_mech
 
 def test_logistic_regression_without_noise_is_the_same_algorithm_and_near_the_exact_fit(drawn, make, fit_mechanism) -> None:
     rows, model = drawn("binary"), make("model", "logistic")
-    first, second = (fit_mechanism("best", rows, model, 1e18, seed=seed).fit.weights[0] for seed in range(2))
-    np.testing.assert_allclose(rows.x @ first, rows.x @ second, rtol=0, atol=1e-4)
+    first, second = (fit_mechanism("best", rows, model, 1e17, seed=seed).fit.weights[0] for seed in range(2))
+    scores = rows.x @ first  # from about -14 to 14: the classes are nearly separable
+    np.testing.assert_allclose(scores, rows.x @ second, rtol=0, atol=1e-5 * np.abs(scores).max())
     exact = fit_mechanism("no_privacy", rows, model, 1.0).fit.weights[0]
 
     def loss(weights: np.ndarray) -> float:
@@ -139,7 +140,7 @@ def test_with_vanishing_noise_its_intervals_end_at_its_weights(drawn, make, fit_
     made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "covariance", "table"))
     x = drawn(n=1_000).x  # of the collinear group, only predictions are known
     np.testing.assert_array_equal(made.centre, fitted.fit.weights)
-    assert np.sqrt(np.einsum("nj,jk,nk->n", x, made.covariance[0], x)).max() < 1e-3
+    assert np.abs(np.einsum("nj,jk,nk->n", x, made.covariance[0], x)).max() < 1e-6
 
 
 def test_no_step_meets_more_curvature_than_momentum_allows() -> None:
