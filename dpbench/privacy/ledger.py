@@ -130,7 +130,7 @@ class Ledger:
         return _total(self.entries, self.budget)
 
     def as_dict(self, requested: float | None = None) -> dict[str, Any]:
-        """Return the content of the ledger file, whose total is the requested ε if both agree but for rounding."""
+        """Return the content of the ledger file, whose total is the requested ε if only rounding separates the two."""
         total = self.total if requested is None else recorded(self.total, requested)
         return {
             "neighbours": self.neighbours,
