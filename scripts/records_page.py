@@ -80,6 +80,9 @@ The MLflow status of a run is `FINISHED`; `FAILED` if the cell, or a cell of the
 interrupted. The cells that were finished by then stay recorded, and the same command goes on from there: the sweep that
 finishes the grid becomes the parent of them all.
 
+If an error prevents a part of the report, such as one figure, the sweep finishes without it. The page and the terminal name
+the part and the error, everything else is written, and the exit code is that of the cells: 1 if one failed or was refuted.
+
 Ctrl-C, SIGTERM (`kill`, schedulers) and SIGHUP (a terminal that closes) all end a command in this way, with exit code 130. A
 signal that is ignored, as under `nohup`, stays ignored, and `dpbench.sweep(…)` in your own program leaves SIGTERM and SIGHUP
 to it. A sweep whose process was killed outright (SIGKILL, out of memory, no power) is closed by the next sweep on the same

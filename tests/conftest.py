@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpbench.base.errors import Omissions
 from dpbench.contracts.metric import ConstantPredictions, Metric, Predictions, evaluate
 from dpbench.data.geometry import Geometry
 from dpbench.data.samples import Sample, WholeSample
@@ -114,6 +115,18 @@ def _digest_key(tmp_path_factory: pytest.TempPathFactory) -> None:
 def _no_audits() -> None:
     """Sweeps of tests audit nothing unless they ask for it, also in subprocesses: their cells are claimed, and say so."""
     os.environ["DPBENCH_AUDIT_LEVEL"] = "none"
+
+
+@pytest.fixture
+def planted() -> None:
+    """The test plants an error in a report, which has to survive it as it does for users."""
+
+
+@pytest.fixture(autouse=True)
+def _whole_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error in a part of a report fails every other test of this process, instead of becoming a sentence."""
+    if "planted" not in request.fixturenames:
+        monkeypatch.setattr(Omissions, "attempt", lambda self, part, make: make())
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
+from dpbench.accounting.composition import Guarantee
 from dpbench.accounting.conversion import gdp_of_epsilon
 from dpbench.accounting.costs import Currency
 from dpbench.base.errors import Refused
@@ -10,7 +12,7 @@ from dpbench.base.errors import Refused
 EQUAL_EPSILONS = 1e-12
 """Relative tolerance when comparing the accounted ε with the requested one."""
 SEARCH_TOLERANCE = 1e-9
-"""Relative tolerance of the ε that a search ends with."""
+"""Relative tolerance of the ε that a search ends with. An accounted ε within it is recorded as the requested one."""
 MAX_DOUBLINGS = 60
 """A search gives up after this many doublings or halvings of the budget."""
 
@@ -21,6 +23,16 @@ CONVERSIONS: dict[Currency, Callable[[float, float], float]] = {
     "gdp": gdp_of_epsilon,
 }
 """The worth of (ε, δ) in each currency; in ρ that of normal noise. Pure ε is accounted as (ε, 0), so it is worth itself."""
+
+
+def recorded(total: Guarantee, requested: float) -> Guarantee:
+    """Return a total as it is recorded: with the requested ε, if a calibration could not come nearer to it.
+
+    The accounted ε of a calibrated budget is the root of a curve at the root of the same curve, and is off by the rounding of
+    both: for ε = 1 and δ = 10⁻⁶ it is 1.0000000000000049. The requested ε is the better number. In arithmetic of 40 digits,
+    calibrated noise is worth it to 2·10⁻¹² (ε from 10⁻³ to 300), where the accounted number is off by up to 10⁻¹¹.
+    """
+    return replace(total, epsilon=requested) if abs(total.epsilon / requested - 1) <= SEARCH_TOLERANCE else total
 
 
 def calibrated(epsilon: float, delta: float, currency: Currency, accounted: Callable[[float], float]) -> float:

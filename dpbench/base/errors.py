@@ -1,11 +1,13 @@
-"""The errors that users see, how others become refusals, and the sentences about names that are unknown or badly spelled."""
+"""The errors that users see, how others become refusals or omissions, and sentences about names: unknown or badly spelled."""
 
 import re
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -38,6 +40,30 @@ def refuse_on(errors: type[Exception] | tuple[type[Exception], ...], sentence: s
         yield
     except errors:
         raise Refused(sentence) from None
+
+
+class Omissions:
+    """The parts of a report that errors prevented, while its other parts were made."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, dict[str, None]] = {}
+        """The missing parts of each error."""
+
+    def attempt(self, part: str, make: Callable[[], T]) -> T | None:
+        """Return what ``make`` returns; if it raises, keep a sentence about the part, such as ``the table ledger``."""
+        try:
+            return make()
+        except BrokenPipeError:  # the reader of what is printed has left
+            raise
+        except Exception as error:  # noqa: BLE001  whatever is wrong with one part, the others can be made
+            self._parts.setdefault(described(error), {})[part] = None
+            return None
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each error."""
+        texts = [f"{', '.join(parts)} could not be made: {error}." for error, parts in self._parts.items()]
+        return [text[:1].upper() + text[1:] for text in texts]
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> Refused:

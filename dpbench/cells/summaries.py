@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpbench.accounting.calibration import recorded
 from dpbench.audit.result import AuditResult
 from dpbench.cells.audit_unit import vouched
 from dpbench.cells.cell import Cell
@@ -60,7 +61,7 @@ def record_of(
     everywhere = [name for name in parts[0].runs if all(name in part.runs for part in parts)]
     runs = {name: np.concatenate([part.runs[name] for part in parts]) for name in everywhere}
     ledger = merge(part.ledger for part in parts if part.ledger is not None)
-    total = ledger.total
+    total = recorded(ledger.total, cell.settings.epsilon)
     made = [part.intervals for part in parts if part.intervals is not None]
     public = not provenance.digest_key or cell.settings.exact_weights
     intervals = summarised([part.columns for part in made], parts[0].coefficients, public)
@@ -92,7 +93,12 @@ def record_of(
     tried = audit is not None and audit.passed is not None and total.private
     verdict = {"audit": {"passed": audit.passed, "violations": list(audit.violations)}} if audit is not None and tried else {}
     detail = DetailInMemory(
-        cell.record_config, {**ledger.as_dict(), **verdict}, {**runs, **weights}, curves, parts[0].clipped, intervals
+        cell.record_config,
+        {**ledger.as_dict(cell.settings.epsilon), **verdict},
+        {**runs, **weights},
+        curves,
+        parts[0].clipped,
+        intervals,
     )
     tags = {
         **cell_tags(provenance, standing),

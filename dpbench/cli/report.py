@@ -4,7 +4,8 @@ import webbrowser
 
 import click
 
-from dpbench.base.terminal import say
+from dpbench.base.errors import Omissions
+from dpbench.base.terminal import say, say_prose
 
 
 @click.command("report")
@@ -20,7 +21,8 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str, brows
 
     SWEEP is the run id of a sweep (its first 6 characters are enough) or the name of a preset; by default it is
     the newest sweep. A report that lies in the folder already is replaced; other files there are never touched, and where one
-    has the name of a file of the new report nothing is written.
+    has the name of a file of the new report nothing is written. What an error prevents is named on the page and on the terminal,
+    and everything else is written.
     """
 
     from dpbench.base.user_path import user_path
@@ -30,13 +32,15 @@ def command(sweep: str | None, out: str, uri: str | None, experiment: str, brows
     from dpbench.tracking.store import open_store
     from dpbench.tracking.sweep_files import read_sweep
 
-    folder = ReportFolder(user_path(out))
+    folder, omissions = ReportFolder(user_path(out)), Omissions()
     with open_store(uri, experiment, create=False) as store:
         record = read_sweep(store, sweep)
-        files = folder.write(record)
+        files = folder.write(record, omissions)
     name = (record.preset.name if record.preset else "Sweep") + (" (changed)" if record.changed else "")
     say(f"{name} {record.run_id}, {plural(len(record.cells), 'cell')}: {record.command}")
     for line in file_lines(record, files):
         say(line)
+    for sentence in omissions.sentences:
+        say_prose(sentence, error=True)
     if browser and not webbrowser.open(files[0].as_uri()):
         say("There is no browser here: open the report yourself.")

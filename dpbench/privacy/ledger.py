@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
 
+from dpbench.accounting.calibration import recorded
 from dpbench.accounting.composition import TOTALS, Guarantee, compose
 from dpbench.accounting.costs import COSTS, Cost, Currency, LedgerEntry, Nothing
 from dpbench.base.options import check_options, option
@@ -128,9 +129,9 @@ class Ledger:
         """The (ε, δ) of everything that was released, by the budget's accounting."""
         return _total(self.entries, self.budget)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the content of the ledger file."""
-        total = self.total
+    def as_dict(self, requested: float | None = None) -> dict[str, Any]:
+        """Return the content of the ledger file, whose total is the requested ε if only rounding separates the two."""
+        total = self.total if requested is None else recorded(self.total, requested)
         return {
             "neighbours": self.neighbours,
             "entries": [entry.as_dict() for entry in self.entries],

@@ -114,7 +114,7 @@ def release(
     if check_costs is not None and request.secure:
         check_costs(request.costs(data))
     fit, ledger = fitted(request, data, partial(reserve, data.payer))
-    return released(request, data, fit, {"ledger": ledger.as_dict(), "vouched_by": vouched_by})
+    return released(request, data, fit, {"ledger": ledger.as_dict(request.settings.epsilon), "vouched_by": vouched_by})
 
 
 def released(request: FitRequest, data: ReleaseData, fit: Fit, privacy: Mapping[str, Any]) -> Release:

@@ -84,7 +84,8 @@ def selected_release(configs: Sequence[Mapping[str, Any]], reserve: Reserve = la
     ledger = Ledger(budget, [entry], neighbours=neighbours)
     parts = [(each.request, each.share, each.costs) for each in candidates]
     section = selection_section(plan, STOPPING, parts, vouched_by, best.number, best.entries, best.score)
-    privacy = {"ledger": ledger.as_dict(), "vouched_by": vouched_by[best.number], "selection": section}
+    paid = ledger.as_dict(requests[0].settings.epsilon)
+    privacy = {"ledger": paid, "vouched_by": vouched_by[best.number], "selection": section}
     assert best.fit is not None
     return released(chosen.request, chosen.data, best.fit, privacy)
 

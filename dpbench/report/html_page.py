@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from html import escape
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
@@ -36,6 +37,9 @@ from dpbench.report.warning_texts import ERRORS_ARE_PRIVATE, disclosures, health
 if TYPE_CHECKING:
     from dpbench.report.figures.catalog import CaptionedFigure
 
+GENERATOR = '<meta name="generator" content="dpbench report">'
+"""Marks a page as the report's, which a later report may replace."""
+INCOMPLETE = "INCOMPLETE"
 MAX_BOARDS = 12
 MAX_DECISIONS = 300
 """Rows of the decision table."""
@@ -49,8 +53,14 @@ MAX_TITLE_NAMES = 4
 """The page's title counts mechanisms, models or datasets if there are more."""
 
 
-def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["CaptionedFigure"], folder: Path) -> str:
-    """Return the whole page; ``folder`` holds the figures, and the page names its files."""
+def page(
+    summary: SweepSummary,
+    tables: Sequence[TextTable],
+    figures: Sequence["CaptionedFigure"],
+    folder: Path,
+    omissions: Sequence[str] = (),
+) -> str:
+    """Return the whole page; ``folder`` holds the figures, and the page names its files and what could not be made."""
     sweep, done, details, script = summary.sweep, summary.done, summary.details, _script()
     best = [row.best for row in summary.all_decisions if row.best]
     html = _template().render(
@@ -66,7 +76,7 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         releases=summary.release_commands,
         summary=summary,
         title=page_title(sweep),
-        banners=[*_alarms(sweep), *warnings(sweep), *disclosures(done)],
+        banners=[*_alarms(sweep), *warnings(sweep), *disclosures(done), *((INCOMPLETE, text) for text in omissions)],
         question=question(sweep),
         details=details if len(details) <= MAX_SENTENCES else [],
         standings=standings(done),
@@ -79,9 +89,27 @@ def page(summary: SweepSummary, tables: Sequence[TextTable], figures: Sequence["
         controls=any(map(is_control, attack_columns(sweep, done).values())),
         remarks=health_sentences(done),
         facts=_facts(done),
-        names=sorted(path.name for path in folder.iterdir() if path.name != REPORT_FILE),
+        names=_other_files(folder),
     )
     return str(html)
+
+
+def bare_page(answer: Sequence[str], omissions: Sequence[str], folder: Path) -> str:
+    """Return what stands in for a page that could not be made: the answer, what is missing, and the other files."""
+    names = _other_files(folder)
+    links = (f'<a href="{escape(name)}">{escape(name)}</a>' for name in names)
+    paragraphs = [
+        *map(escape, answer),
+        *(f"<strong>{INCOMPLETE}.</strong> {escape(text)}" for text in omissions),
+        ", ".join(links),
+    ]
+    marks = f'{GENERATOR}\n<meta name="files" content="{escape(" ".join(names))}">'
+    body = "\n".join(f"<p>{text}</p>" for text in paragraphs)
+    return f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n{marks}\n<title>dpbench</title>\n{body}\n</html>\n'
+
+
+def _other_files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name != REPORT_FILE)
 
 
 def _alarms(sweep: SweepRecord) -> list[tuple[str, str]]:

@@ -1,11 +1,12 @@
 """The tables of a report: leaderboard, comparisons, ledger, leaks, attacks, health, failures."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dpbench.accounting.costs import KIND_NAMES, SYMBOLS
+from dpbench.base.errors import Omissions
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.leaks import UNPROVEN_NOISE
 from dpbench.records.names import (
@@ -32,18 +33,22 @@ QUERY_KEYS = ("query", "noise", "proof")
 """What tells the answers of a ledger apart, except their price."""
 
 
-def tables_of(summary: SweepSummary) -> list[TextTable]:
+def tables_of(summary: SweepSummary, omissions: Omissions) -> list[TextTable]:
     """Return every table that has a row."""
-    tables = [
-        decision_table(summary),
-        leaderboard(summary.boards),
-        comparisons(summary.boards),
-        ledger(summary.done),
-        leaks(summary.done),
-    ]
-    tables += [attacks(summary), intervals(summary.done), health(summary.done, rates=True), health(summary.done, rates=False)]
-    tables += [failures(summary.cells)]
-    return [table for table in tables if table.rows]
+    makers: dict[str, Callable[[], TextTable]] = {
+        "decision": lambda: decision_table(summary),
+        "leaderboard": lambda: leaderboard(summary.boards),
+        "comparisons": lambda: comparisons(summary.boards),
+        "ledger": lambda: ledger(summary.done),
+        "leaks": lambda: leaks(summary.done),
+        "attacks": lambda: attacks(summary),
+        "intervals": lambda: intervals(summary.done),
+        "health": lambda: health(summary.done, rates=True),
+        "health_numbers": lambda: health(summary.done, rates=False),
+        "failures": lambda: failures(summary.cells),
+    }
+    tables = (omissions.attempt(f"the table {name}", make) for name, make in makers.items())
+    return [table for table in tables if table is not None and table.rows]
 
 
 def all_cells(cells: Sequence[CellRecord]) -> TextTable:

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Omissions, Refused
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.statistics.kept_comparisons import KeptComparisons
 from dpbench.report.summary import SweepSummary
@@ -41,13 +41,20 @@ class Outcome:
     store: str = ""
     """The store's address, as it may be printed."""
     problem: str = ""
-    """Why the sweep has no report: a sentence."""
+    """Why the end of the sweep could not be recorded: a sentence."""
+    omissions: Omissions = field(default_factory=Omissions)
+    """What its report and its printed answer lack. The exit code does not depend on it."""
     files: Sequence[Path] = ()
     """The report's page and its figures; empty if they are not on this machine."""
 
     @property
     def cells(self) -> tuple[CellRecord, ...]:
         return self.summary.cells
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return what could not be made, in sentences."""
+        return [*([self.problem] if self.problem else []), *self.omissions.sentences]
 
     @property
     def exit_code(self) -> int:
@@ -121,17 +128,17 @@ def execute(
         known = KeptComparisons(read_comparisons(store, earlier)) if earlier is not None else None
         run_id = parent or (earlier.info.run_id if earlier is not None else "")
         summary = SweepSummary(replace(record, cells=cells, run_id=run_id), known, release_command)
-        problem, files = "", list[Path]()
+        problem, omissions, files = "", Omissions(), list[Path]()
         with unhindered(store):
             try:
                 if parent:
-                    finish_sweep(writer, store, summary)
+                    omissions = finish_sweep(writer, store, summary)
                 elif recording.finished:
                     save_view(store)
                 files = report_files(store, run_id) if run_id else []
             except OSError as error:  # such as a disk that is full
                 problem = f"The report could not be written: {error.strerror}. The same command writes it again."
-        return Outcome(summary, store.shown, problem, files)
+        return Outcome(summary, store.shown, problem, omissions, files)
 
 
 def recorded_cells(plan: SweepPlan, config: Mapping[str, Any]) -> tuple[CellRecord, ...]:

@@ -68,7 +68,7 @@ def flush(path: Path, uri: str | None = None) -> tuple[list[str], bool]:
             (folder["requests"] / name).unlink(missing_ok=True)
             with FolderLease(folder["workers"] / secrets.token_hex(8)) as lease:
                 folder.clear_up(lease, engine.digests)
-            sentences.append(f"All of {cells} are recorded in {outcome.store}.")
+            sentences += [f"All of {cells} are recorded in {outcome.store}.", *outcome.sentences]
     return sentences, whole
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpbench.base.errors import Refused
+from dpbench.base.terminal import say_prose
 from dpbench.experiments.combinations import COMBINING_KEYS
 from dpbench.files.data_frames import is_frame
 
@@ -46,8 +47,10 @@ def sweep(options: Mapping[str, Any] | None = None, /, *, record: bool = True, *
         if not record:
             description = describe_sweep(planned, config, command, overrides)
             return Result(replace(description, cells=run_unrecorded(planned, config)))
-        summary = execute(planned, config, sweep=True, command=command, overrides=overrides).summary
-        return Result(summary.sweep, summary)
+        outcome = execute(planned, config, sweep=True, command=command, overrides=overrides)
+        for sentence in outcome.sentences:
+            say_prose(sentence, error=True)
+        return Result(outcome.summary.sweep, outcome.summary)
     finally:
         remove_frames()
 

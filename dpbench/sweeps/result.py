@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbench.base.errors import Refused
+from dpbench.base.errors import Omissions, Refused
+from dpbench.base.terminal import say_prose
 from dpbench.base.user_path import user_path
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.sweep_record import SweepRecord
@@ -128,7 +129,11 @@ class Result:
         """Write the report, a page with its figures and tables, into a folder, and return the path of the page."""
         from dpbench.report.report_files import ReportFolder
 
-        return ReportFolder(user_path(os.fspath(folder))).write(self.sweep)[0]
+        omissions = Omissions()
+        page, *_ = ReportFolder(user_path(os.fspath(folder))).write(self.sweep, omissions)
+        for sentence in omissions.sentences:
+            say_prose(sentence, error=True)
+        return page
 
     def _varying(self, frame: pandas.DataFrame) -> list[str]:
         return [column for column in frame if column not in _COLUMNS]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.accounting.calibration import CONVERSIONS, calibrated
-from dpbench.accounting.composition import compose
+from dpbench.accounting.calibration import CONVERSIONS, calibrated, recorded
+from dpbench.accounting.composition import Guarantee, compose
 from dpbench.accounting.costs import Approx, Gdp, Pure, Zcdp
 from dpbench.base.errors import Refused
 
@@ -28,6 +28,19 @@ def test_a_calibrated_budget_is_accounted_as_the_requested_epsilon(currency: str
     for epsilon in np.geomspace(1e-3, 200, 25):
         handed = CONVERSIONS[currency](epsilon, delta)
         assert BACK[currency](handed, delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("currency", BACK)
+def test_a_calibrated_total_is_recorded_as_the_requested_epsilon(currency: str, delta: float) -> None:
+    for epsilon in (*np.geomspace(1e-3, 200, 25), 1.0, 3.0):
+        total = Guarantee(BACK[currency](CONVERSIONS[currency](epsilon, delta), delta), delta)
+        assert recorded(total, epsilon) == Guarantee(epsilon, delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1 - 1e-8, 1 + 1e-8, math.inf])
+def test_a_total_that_is_another_number_is_recorded_as_it_is(epsilon: float) -> None:
+    assert recorded(Guarantee(epsilon, 1e-6), 1.0) == Guarantee(epsilon, 1e-6)
 
 
 @pytest.mark.parametrize("costs", [lambda b: [Pure(b / 4)] * 3, lambda b: [Gdp(b), Zcdp(b)], lambda b: [Pure(b / 20)] * 400])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpbench.base.errors import Refused, check_known, check_spelling, near_names, refuse_on, unknown
+from dpbench.base.errors import Omissions, Refused, check_known, check_spelling, near_names, refuse_on, unknown
 
 
 def test_an_unknown_name_lists_the_near_names_and_all_known_ones() -> None:
@@ -53,3 +53,27 @@ def test_other_errors_pass_through() -> None:
         raise TypeError
     with refuse_on(ValueError, "no"):
         pass
+
+
+@pytest.mark.usefixtures("planted")
+def test_parts_that_one_error_prevents_share_a_sentence_and_other_parts_are_made() -> None:
+    def fail() -> int:
+        raise KeyError("x")
+
+    omissions = Omissions()
+    assert [omissions.attempt(part, make) for part, make in (("the page", fail), ("the note", fail), ("a table", lambda: 3))] == [
+        *(None, None),
+        3,
+    ]
+    (sentence,) = omissions.sentences
+    assert sentence.startswith("The page, the note could not be made: KeyError: 'x' (test_errors.py:")
+
+
+@pytest.mark.usefixtures("planted")
+@pytest.mark.parametrize("error", [BrokenPipeError, KeyboardInterrupt])
+def test_a_reader_that_left_and_an_interruption_are_no_omissions(error: type[BaseException]) -> None:
+    def leave() -> None:
+        raise error
+
+    with pytest.raises(error):
+        Omissions().attempt("the page", leave)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dpbench.base.errors import Refused
+from dpbench.base.random_streams import stream
 from dpbench.cells.cell import Cell, ComponentChoice, Settings
 from dpbench.cells.loading import DatasetRows, identity, rows_of
 from dpbench.data.splits import Splits
@@ -121,6 +123,20 @@ def test_a_repeat_resamples_as_many_rows_of_the_table_with_replacement(make: Cal
     share = len(np.unique(numbered.scaled(0).rows.z, axis=0)) / 4_000
     assert abs(share - (1 - np.exp(-1))) < 6 / (2 * np.sqrt(4_000))
     np.testing.assert_array_equal(rows.labels(1), source.labels(1), "the splits are those of the table")
+
+
+def test_docs_say_how_often_a_resample_has_the_same_row_of_the_table(make: Callable[..., Any]) -> None:
+    """To the promise, a row that was drawn k times is k rows."""
+    text = " ".join((Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8").split())
+    for name, n in (("wine", 4_898), ("adult", 48_842), ("census", 370_000)):
+        identifier = identity(make("dataset", name, resample=True))
+        draws = [stream(0, identifier, "resample", repeat).integers(n, size=n) for repeat in range(50)]
+        most = max(int(np.bincount(draw).max()) for draw in draws)
+        assert f"{most} times for `{name}` ({n:,}" in text
+        if name == "wine":
+            table = DatasetRows(make("dataset", "wine"), make("model", "linear"), Splits("kfold", 3, 2), 0).scaled(0).rows.z
+            np.testing.assert_array_equal(resampled(make).scaled(2).rows.z, table[np.sort(draws[2])])
+            assert f"such a row of `wine` has ε = {most}" in text
 
 
 def test_the_known_coefficients_of_resampled_rows_are_the_fit_to_the_whole_table(make: Callable[..., Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -120,6 +121,33 @@ def test_where_there_is_no_store_a_sentence_says_how_to_make_one(tmp_path: Path,
     assert main(["report", "--uri", "sqlite:///none.db"]) == 2
     assert "A first sweep creates them" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("planted")
+def test_what_an_error_prevents_is_a_sentence_and_all_else_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise KeyError(None)
+
+    monkeypatch.setattr("dpbench.report.tables.ledger", broken)
+    monkeypatch.setattr("dpbench.report.figures.catalog.save_figures", broken)
+    assert main(["report"]) == 0
+    said = capsys.readouterr()
+    assert f"Report: {Path('report', 'report.html')}" in said.out
+    assert said.err.startswith("The figures, the table ledger could not be made: KeyError: None (test_report.py:")
+    assert {"report.html", "decision.csv", "decision.tex"} <= {path.name for path in (tmp_path / "report").iterdir()}
+    dpbench.load().report(tmp_path / "again")
+    assert capsys.readouterr().err == said.err
+
+
+def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpbench.report.report_files.write_report", full)
+    assert main(["report"]) == 1
+    assert capsys.readouterr().err == "The report could not be written to 'report': No space left on device.\n"
 
 
 def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

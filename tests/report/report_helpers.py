@@ -14,6 +14,7 @@ from cell_factory import make_cell, make_sweep
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dpbench.base.errors import Omissions
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
@@ -134,8 +135,8 @@ def led(cells: Sequence[CellRecord]) -> Contest:
     return contest
 
 
-def write_report(sweep: SweepRecord, folder: Path) -> str | None:
-    return write_report_of(SweepSummary(sweep), folder)
+def write_report(sweep: SweepRecord, folder: Path) -> list[str]:
+    return write_report_of(SweepSummary(sweep), folder, Omissions())
 
 
 def page_of(sweep: SweepRecord, folder: Path) -> Page:

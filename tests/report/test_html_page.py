@@ -69,7 +69,7 @@ def test_a_hostile_name_is_shown_as_text(tmp_path: Path, undrawn: None) -> None:
 def test_a_figure_s_caption_is_text_too_and_says_its_title_once(
     caption: str, said: str, sweep: SweepRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw(sweep: SweepRecord, folder: Path, **_: object) -> tuple[CaptionedFigure, ...]:
+    def draw(sweep: SweepRecord, folder: Path, *_: object, **__: object) -> tuple[CaptionedFigure, ...]:
         (folder / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8) + (400).to_bytes(4, "big") + (200).to_bytes(4, "big"))
         return (CaptionedFigure("one", "The first", caption, Figure()),)
 

@@ -1,12 +1,14 @@
 """Which figures a sweep gets, with their captions: the paper's own, and those that any sweep can have."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from dpbench.base.errors import Omissions
 from dpbench.records.cell_record import CellRecord, label
 from dpbench.records.sweep_record import SweepRecord
 from dpbench.report.figures import style
@@ -27,7 +29,6 @@ HEALTH = ("not_positive_definite", "repaired", "diverged", "not_finite")
 ATTACKS = ("attack/advantage", "attack/accuracy_train", "attack/auc")
 MIN_ACCOUNTED_DIFFERENCE = 0.01
 """Relative difference above which the accounted ε counts as different from the requested one."""
-
 EXCESS_TEXT = "Below: by how much each curve exceeds the non-private fit, paired by runs, on a logarithmic axis."
 
 
@@ -43,15 +44,17 @@ class CaptionedFigure:
     """The points that show their values under the pointer."""
 
 
-def save_figures(sweep: SweepRecord, folder: Path, *, pdfs: bool = True) -> list[CaptionedFigure]:
+def save_figures(sweep: SweepRecord, folder: Path, omissions: Omissions, *, pdfs: bool = True) -> list[CaptionedFigure]:
     """Save every figure that has something to show; the preset's own comes first and is called ``figure``."""
     saved = []
     for page in FORMATS if pdfs else (SCREEN,):
         with style.styled(**page.settings):
-            for figure in figures_of(sweep, page):
-                folder.mkdir(parents=True, exist_ok=True)
-                style.save(figure.figure, folder / f"{figure.name}{page.suffix}", page.kinds)
-                saved += [figure] if "png" in page.kinds else []
+            for name, draw in _drawings(sweep, page):
+                if figure := omissions.attempt(f"the figure {name}", draw):
+                    for kind in page.kinds:
+                        save = partial(style.save, figure.figure, folder / f"{figure.name}{page.suffix}", (kind,))
+                        files = omissions.attempt(f"the figure {figure.name} as {kind}", save)
+                        saved += [figure] if files and kind == "png" else []
     return saved
 
 
@@ -61,7 +64,6 @@ def save_preset_figure(sweep: SweepRecord, stem: Path) -> str | None:
     for page in FORMATS:
         with style.styled(**page.settings):
             if figure := preset_figure(sweep, page):
-                stem.parent.mkdir(parents=True, exist_ok=True)
                 style.save(figure.figure, stem.with_name(stem.name + page.suffix), page.kinds)
                 caption = figure.caption
     return caption
@@ -69,10 +71,15 @@ def save_preset_figure(sweep: SweepRecord, stem: Path) -> str | None:
 
 def figures_of(sweep: SweepRecord, page: PageFormat = WIDE) -> Iterator[CaptionedFigure]:
     """Draw the paper's own figure, if there is one, then the general ones; each is omitted if it has nothing to show."""
+    yield from filter(None, (draw() for _, draw in _drawings(sweep, page)))
+
+
+def _drawings(sweep: SweepRecord, page: PageFormat) -> Iterator[tuple[str, Callable[[], CaptionedFigure | None]]]:
+    """Yield the name of each figure that there may be, and what draws it."""
     if sweep.done:
-        data = FigureData.general(sweep, page)
-        yield from filter(None, [preset_figure(sweep, page)])
-        yield from filter(None, (make(data) for make in GENERAL_FIGURES))
+        data = cache(partial(FigureData.general, sweep, page))
+        yield "figure", partial(preset_figure, sweep, page)
+        yield from ((name, lambda make=make: make(data())) for name, make in GENERAL_FIGURES.items())
 
 
 def preset_figure(sweep: SweepRecord, page: PageFormat = WIDE) -> CaptionedFigure | None:
@@ -169,10 +176,8 @@ def _lost_to_the_mean(data: FigureData, panels: Sequence[Panel]) -> list[str]:
         known = [(fit, mean) for fit, mean in pairs if fit is not None and mean is not None]
         if data.spec.statistic != "variance" and len(known) == len(pairs) and all(sign * (fit - mean) > 0 for fit, mean in known):
             lost.append(panel)
-    if not lost:
-        return []
     where = "" if len(lost) == len(panels) else f" on {listed(panel.title for panel in lost)}"
-    return [f"Every fit{where}, the one without privacy included, is worse than always predicting the mean."]
+    return [f"Every fit{where}, the one without privacy included, is worse than always predicting the mean."] * bool(lost)
 
 
 def error_figure(data: FigureData) -> CaptionedFigure | None:
@@ -289,7 +294,7 @@ def forest_figure(data: FigureData) -> CaptionedFigure | None:
     return _captioned(forest.data, "intervals", forest.title, forest.text, forest.cells, draw_forest(forest))
 
 
-GENERAL_FIGURES = (
-    *(error_figure, box_figure, accounted_figure, attack_figure, time_figure, health_figure),
-    *(forest_figure, rank_figure),
-)
+GENERAL_FIGURES: Mapping[str, Callable[[FigureData], CaptionedFigure | None]] = {
+    "error": error_figure, "boxes": box_figure, "error_vs_accounted": accounted_figure, "attack_frontier": attack_figure,
+    "time_vs_error": time_figure, "health": health_figure, "intervals": forest_figure, "ranks": rank_figure,
+}  # fmt: skip

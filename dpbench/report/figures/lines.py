@@ -169,12 +169,16 @@ def _scale_y(data: FigureData, axes: Axes, contents: Sequence[_Content]) -> int:
 
 
 def _mark_nothing_lost(data: FigureData, content: _Content, at: Mapping[Position, float]) -> bool:
-    """Draw a triangle at the lower end of the axis for each point at or below zero, and return whether there is one."""
-    low = content.axes.get_ylim()[0]
-    marks = [(at[point.x], data.styles[name]) for name, curve in content.curves.items() for point in curve if point.y <= 0]
-    for x, look in marks:
+    """Draw a triangle at the lower end of the axis for each point at or below zero, and return whether there is one.
+
+    A point without a place along the axis stands for a level, which begins at the left edge: so does its triangle.
+    """
+    (left, _), (low, _) = content.axes.get_xlim(), content.axes.get_ylim()
+    points = [(point, data.styles[name]) for name, curve in content.curves.items() for point in curve if point.y <= 0]
+    for point, look in points:
+        x = left if point.x is None else at[point.x]
         content.axes.plot([x], [low], color=look.colour, marker="v", markersize=3.5, linestyle="", clip_on=False, zorder=5)
-    return bool(marks)
+    return bool(points)
 
 
 def _coincide(axes: Axes, curves: Sequence[Sequence[Point]], at: Mapping[Position, float]) -> bool:

@@ -186,7 +186,9 @@ class FigureData:
         wanted: list[Panel] = []
         for row in group_by(panels, lambda panel: panel.row).values():
             wanted += row
-            errors = row[0].metric.startswith("utility/") and self.spec.statistic != "variance"
+            info = self.sweep.metric_info.get(row[0].metric)
+            higher_is_better = info is not None and info.better == "higher"  # then an excess is a gain
+            errors = row[0].metric.startswith("utility/") and self.spec.statistic != "variance" and not higher_is_better
             if errors and (any(map(self._coincides, row)) if self.spec.excess is None else self.spec.excess):
                 wanted += filter(None, map(self._excess, row))
         fits = self.page.max_rows is None or len(in_rows(wanted, self.page)) <= self.page.max_rows

@@ -117,17 +117,23 @@ def styled(**settings: Any) -> Any:
     return rc_context({**SETTINGS, **settings})  # type: ignore[dict-item]
 
 
-def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) -> None:
-    """Save a figure in these formats, the same bytes for the same figure."""
-    for kind in kinds:
-        path = stem.with_name(f"{stem.name}.{kind}")
-        if kind == "pdf":
-            # under Hydra's logging, every table of every font that a PDF embeds would be a line on the terminal
-            logging.getLogger("fontTools").setLevel(logging.WARNING)
-            with _fonts_without_layout_tables():
-                figure.savefig(path, metadata={"CreationDate": None})
-        else:
-            figure.savefig(path)
+def save(figure: Figure, stem: Path, kinds: tuple[str, ...] = ("png", "pdf")) -> list[Path]:
+    """Save a figure in these formats, the same bytes for the same figure, and return the files."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in kinds]
+    for kind, path in zip(kinds, paths, strict=True):
+        try:
+            if kind == "pdf":
+                # under Hydra's logging, every table of every font that a PDF embeds would be a line on the terminal
+                logging.getLogger("fontTools").setLevel(logging.WARNING)
+                with _fonts_without_layout_tables():
+                    figure.savefig(path, metadata={"CreationDate": None})
+            else:
+                figure.savefig(path)
+        except BaseException:
+            path.unlink(missing_ok=True)  # half a file
+            raise
+    return paths
 
 
 @contextmanager

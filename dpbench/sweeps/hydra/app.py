@@ -9,7 +9,7 @@ from functools import partial
 from omegaconf import DictConfig
 
 from dpbench.base.errors import Refused
-from dpbench.base.terminal import console, say
+from dpbench.base.terminal import console, say, say_prose
 from dpbench.records.cell_record import CellRecord
 from dpbench.report.file_lines import file_lines
 from dpbench.report.formatting import plural
@@ -80,20 +80,21 @@ def run_points(
         console().print(sentence)
     outcome = execute(planned, config, sweep=sweep, command=command, overrides=overrides)
     if sweep:
-        print_answer(outcome.summary)
+        outcome.omissions.attempt("the printed answer", lambda: print_answer(outcome.summary))
     else:
         print_table(outcome.summary)
     for note in outcome.summary.sweep.notes:
         say(f"Note: {note}")
     store = outcome.store if config["tracking"]["uri"] else ""
-    for line in [*_where(outcome, store, config["tracking"]["experiment"]), *_releases(outcome.summary)]:
+    releases = outcome.omissions.attempt("the release commands", lambda: _releases(outcome.summary)) or []
+    for line in [*_where(outcome, store, config["tracking"]["experiment"]), *releases]:
         say(line)
     say(_counts(outcome.cells))
     say(f"Open the runs: {_ui_command(store, config['tracking']['experiment'])}")
     if profile:
         say(profile_text(), error=True)
-    if outcome.problem:
-        print(outcome.problem, file=sys.stderr)
+    for sentence in outcome.sentences:
+        say_prose(sentence, error=True)
     return outcome.exit_code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from report_helpers import drawn, figure_cell
 
 from dpbench.report.figures.axes import scale, ticks
@@ -34,6 +35,17 @@ def test_signed_bands_of_the_runs_are_seen_whole_on_both_sides_of_zero() -> None
     assert axes.get_ylim()[1] > 50
     (axes,) = panel().axes
     assert scale(axes, "y", [-0.5, 0.2, 0.4], ends=[-30.0, 50.0]) == 2
+
+
+def test_a_panel_without_a_positive_value_takes_the_logarithmic_scale_of_its_row() -> None:
+    """A warning is an error here."""
+    axes = Figure().subplots()
+    axes.plot([1.0, 2.0], [-0.3, -0.1])
+    scale(axes, "y", [0.01, 0.4], log=True)
+    assert axes.get_yscale() == "log"
+    low, high = axes.get_ylim()
+    assert 0 < low < 0.01
+    assert high > 0.4
 
 
 def test_no_tick_label_leaves_the_figure() -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import matplotlib.image
 import pytest
+from matplotlib.figure import Figure
 from report_helpers import BLUE, EPSILONS, PUBLIC, SYNTHETIC, UNPROVEN, VERMILION, drawn, figure_cell, grid, legend, marks, words
 
+from dpbench.base.errors import Omissions
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.mechanism_style import mechanism_style
 from dpbench.records.preset import FigureSpec, Preset
 from dpbench.records.sweep_record import SweepRecord
+from dpbench.report.figures import catalog
 from dpbench.report.figures.catalog import figures_of, save_figures
+from dpbench.report.figures.panels import FigureData
 
 
 @pytest.mark.parametrize("tags", [UNPROVEN, PUBLIC, {"dpbench.leaks": "bounds_from_data"}], ids=["unproven", "public", "leaks"])
@@ -128,13 +134,14 @@ def test_of_several_options_those_in_words_go_by_their_values_alone() -> None:
 
 def test_they_are_real_pictures_in_the_order_that_is_told(tmp_path: Path) -> None:
     preset = Preset(name="paper/fig1", title="A paper, Figure 1")
-    found = save_figures(SweepRecord(tuple(grid("fm", "dpba")), "command", preset=preset), tmp_path / "report")
+    found = save_figures(SweepRecord(tuple(grid("fm", "dpba")), "command", preset=preset), tmp_path / "report", Omissions())
     assert [one.name for one in found] == ["figure", "error_vs_epsilon", "boxes"]
     assert found[0].title == "A paper, Figure 1"
     assert {path.name for path in (tmp_path / "report").iterdir()} == {
         f"{one.name}{kind}" for one in found for kind in (".png", ".pdf", "_column.pdf")
     }
-    names = [one.name for one in save_figures(SweepRecord(tuple(grid("fm", "dpba")), "command"), tmp_path / "screen", pdfs=False)]
+    general = SweepRecord(tuple(grid("fm", "dpba")), "command")
+    names = [one.name for one in save_figures(general, tmp_path / "screen", Omissions(), pdfs=False)]
     assert {path.name for path in (tmp_path / "screen").iterdir()} == {f"{name}.png" for name in names}
     for one in found:
         image = matplotlib.image.imread(tmp_path / "report" / f"{one.name}.png")
@@ -151,7 +158,7 @@ def test_they_are_real_pictures_in_the_order_that_is_told(tmp_path: Path) -> Non
     "rows", [[], [figure_cell("fm", None)], [figure_cell("fm", None, state="failed")]], ids=["none", "no error", "failed"]
 )
 def test_with_nothing_to_draw_nothing_is_written(tmp_path: Path, rows: list[CellRecord]) -> None:
-    assert save_figures(SweepRecord(tuple(rows), "command"), tmp_path / "report") == []
+    assert save_figures(SweepRecord(tuple(rows), "command"), tmp_path / "report", Omissions()) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -199,3 +206,49 @@ def test_the_remark_of_a_preset_is_in_the_caption() -> None:
         picture = drawn(grid("fm"), preset=Preset(name="p/fig1", title="A paper, Figure 1", figure=figure))["figure"]
         assert "of each cell" in picture.caption.partition("The paper has no such curve.")[0]
         assert "The paper has no such curve." in picture.caption
+
+
+def broken(*_: object) -> NoReturn:
+    raise KeyError(None)
+
+
+def saved(folder: Path) -> tuple[set[str], set[str], list[str]]:
+    """Save the figures of a sweep, and return the names of its figures and files, and what is missing."""
+    omissions = Omissions()
+    figures = save_figures(SweepRecord(tuple(grid("fm", "dpba")), "command"), folder, omissions)
+    return {figure.name for figure in figures}, {path.name for path in folder.glob("*")}, omissions.sentences
+
+
+def files(*names: str, ends: Sequence[str] = (".png", ".pdf", "_column.pdf")) -> set[str]:
+    return {f"{name}{end}" for name in names for end in ends}
+
+
+@pytest.mark.usefixtures("planted")
+def test_an_error_in_a_figure_costs_that_figure_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(catalog.GENERAL_FIGURES, "boxes", broken)
+    figures, written, (sentence,) = saved(tmp_path)
+    assert (figures, written) == ({"error_vs_epsilon"}, files("error_vs_epsilon"))
+    assert sentence.startswith("The figure boxes could not be made: KeyError: None (test_catalog.py:")
+
+
+@pytest.mark.usefixtures("planted")
+def test_an_error_in_what_all_figures_share_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FigureData, "general", broken)
+    figures, written, (sentence,) = saved(tmp_path)
+    assert (figures, written) == (set(), set())
+    assert sentence.startswith("The figure error, the figure boxes, the figure error_vs_accounted, the figure attack_frontier, ")
+
+
+@pytest.mark.usefixtures("planted")
+def test_a_format_that_fails_leaves_no_half_a_file_and_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = Figure.savefig
+
+    def fail(figure: Figure, path: Path, **options: Any) -> None:
+        save(figure, path, **options)
+        if path.suffix == ".pdf":
+            broken()
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    figures, written, (sentence,) = saved(tmp_path)
+    assert (figures, written) == ({"error_vs_epsilon", "boxes"}, files("error_vs_epsilon", "boxes", ends=[".png"]))
+    assert sentence.startswith("The figure error_vs_epsilon as pdf, the figure boxes as pdf could not be made: ")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from report_helpers import BLUE, EPSILONS, PUBLIC, UNPROVEN, VERMILION, asked, drawn, figure_cell, grid, legend, marks, words
 
+from dpbench.records.cell_record import CellRecord
 from dpbench.report.figures import style
 
 
@@ -35,6 +37,24 @@ def test_the_band_is_the_one_that_is_asked_for() -> None:
     picture = asked(grid("fm"), band=None)
     assert picture
     assert not picture.figure.axes[0].collections
+
+
+def test_a_level_at_or_below_zero_has_its_triangle_at_the_left_edge() -> None:
+    """Along the accounted ε a mechanism without a budget has no place, only a level."""
+    levels = {"reference/no_privacy/rmse_median": 0.5}
+
+    def cell(mechanism: str, excess: float, epsilon: float, **more: Any) -> CellRecord:
+        metrics = {**levels, "utility/excess_rmse_median": excess, **more.pop("metrics", {})}
+        return figure_cell(mechanism, 0.5 + excess, epsilon, metrics=metrics, **more)
+
+    rows = [cell("gauss", 0.001, epsilon, metrics={"privacy/epsilon_accounted": 5 * epsilon}) for epsilon in EPSILONS]
+    rows += [cell("truncated", -0.01, epsilon, tags=PUBLIC, without=("privacy/epsilon_accounted",)) for epsilon in EPSILONS]
+    picture = drawn(rows)["error_vs_accounted"]
+    axes = picture.figure.axes[1]
+    assert axes.get_ylabel() == "excess over the non-private fit"
+    triangles = {(x, y) for line in axes.lines if line.get_marker() == "v" for x, y in line.get_xydata().tolist()}
+    assert triangles == {(axes.get_xlim()[0], axes.get_ylim()[0])}
+    assert "Triangles at the lower end: no more than the non-private fit." in words(picture.figure)
 
 
 def test_an_axis_of_words_has_a_place_for_each() -> None:

@@ -11,6 +11,7 @@ from report_helpers import BLUE, EPSILONS, PUBLIC, SYNTHETIC, VERMILION, asked, 
 
 from dpbench.records.cell_record import CellRecord
 from dpbench.records.mechanism_style import mechanism_style
+from dpbench.records.metric_info import MetricInfo
 from dpbench.report.figures import style
 
 
@@ -115,6 +116,14 @@ def test_a_preset_says_whether_the_excess_has_a_panel(excess: bool, panels: int)
         picture = asked(cells, excess=excess, band=None)
         assert picture
         assert len(picture.figure.axes) == panels
+
+
+@pytest.mark.parametrize(("better", "panels"), [("lower", 2), ("neither", 2), ("higher", 1)])
+def test_where_higher_is_better_the_excess_is_a_gain_and_has_no_panel(better: Any, panels: int) -> None:
+    """A lower log-likelihood than that of the non-private fit would have the triangle of a fit that lost nothing."""
+    info = MetricInfo("utility/rmse", "log-likelihood", "", better)
+    figure = drawn(near(0.01, -0.01, 0.01), metric_info={info.name: info})["error_vs_epsilon"].figure
+    assert len(figure.axes) == panels
 
 
 def test_without_an_excess_there_is_a_triangle_and_the_fit_itself_has_no_curve() -> None:
