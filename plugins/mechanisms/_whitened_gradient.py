@@ -85,7 +85,7 @@ class Axes:
     def steps(self, largest: float) -> Array:
         """Return lengths of steps along the axes, at most 1: (runs, D).
 
-        X'X is at most the released matrix plus the largest eigenvalue of the noise, but for rare draws. So with these lengths s
+        X'X is at most the released matrix plus the largest eigenvalue of the noise, except in rare draws. So with these lengths s
         the eigenvalues of s^½ A'X'XA s^½ are at most ``largest``, and a step does not overshoot further than momentum allows.
         """
         return np.asarray(np.minimum(1.0, largest * self.raised / (np.maximum(self.released, 0.0) + max(self.of_noise, TINY))))

@@ -13,7 +13,7 @@ MAX_NAMES = 4
 
 
 @dataclass(frozen=True)
-class Reservation:
+class Substitution:
     """A mechanism that is not recommended yet, whatever its rank, and the one that is recommended instead."""
 
     withheld: str
@@ -32,13 +32,13 @@ class Reservation:
         )
 
 
-TWO_CLASSES = Reservation(
+TWO_CLASSES = Substitution(
     "best",
     "objective_perturbation",
     "dp_newton",
     "on tables that were used neither to make nor to judge `best`, it was fourth of eight",
 )
-RESERVATIONS = {"logistic": TWO_CLASSES}
+SUBSTITUTIONS = {"logistic": TWO_CLASSES}
 """By model, until mechanisms of dpbench's own are judged by a rule on tables that were not used to make them."""
 TITLES = {"linear": "Linear regression", "logistic": "Logistic regression"}
 
@@ -60,7 +60,7 @@ def small_percent(share: float) -> str:
 
 def recommended(model: str, tournament: Tournament) -> Entry:
     """Return the first mechanism, or the one that is recommended for this model whatever the ranks are."""
-    names = {RESERVATIONS[model].recommended} if model in RESERVATIONS else set()
+    names = {SUBSTITUTIONS[model].recommended} if model in SUBSTITUTIONS else set()
     return next((entry for entry in tournament.entries if entry.name.partition(" (")[0] in names), tournament.entries[0])
 
 
@@ -100,7 +100,7 @@ def _ahead(model: str, tournament: Tournament, chosen: Entry) -> str:
     if not ahead:
         return ""
     verb = "has" if len(ahead) == 1 else "have"
-    return f" {listed(ahead, most=MAX_NAMES)} {verb} a lower mean rank here. {RESERVATIONS[model].sentence}"
+    return f" {listed(ahead, most=MAX_NAMES)} {verb} a lower mean rank here. {SUBSTITUTIONS[model].sentence}"
 
 
 def _scores(entry: Entry) -> str:
