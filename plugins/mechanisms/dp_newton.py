@@ -18,7 +18,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.contracts.uncertainty import Uncertainty
 from dpbench.data.geometry import Geometry
-from dpbench.inference.iterates import Iterates, largest_mean, last_third, no_minimum
+from dpbench.inference.iterates import CLIPPED_AWAY, Iterates, largest_mean, last_third, no_minimum
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 
@@ -108,6 +108,8 @@ class Newton(Mechanism):
         """Return what the last third of the steps tell: their mean curvature, and where their gradients are zero."""
         if reason := no_minimum(problem):
             return reason
+        if self.clip < 1:
+            return CLIPPED_AWAY
         last = steps[last_third(len(steps))]
         weights, gradients, matrices = (np.stack(part, axis=1) for part in zip(*last, strict=True))
         matrix = matrices.mean(axis=1)
@@ -115,7 +117,7 @@ class Newton(Mechanism):
             matrix = _second_derivative(matrix, weights.mean(axis=1), problem.n)
         spread = np.full(len(noise), off_diagonal / math.sqrt(len(last)))
         noises = np.repeat(noise[:, None], len(last), axis=1)
-        return Iterates(weights, gradients, noises, largest_mean(problem), spread, clipped=self.clip < 1, curvature=matrix)
+        return Iterates(weights, gradients, noises, largest_mean(problem), spread, curvature=matrix)
 
 
 def _second_derivative(bound: np.ndarray, weights: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -102,14 +102,17 @@ def test_the_allowance_for_a_hidden_column_is_in_the_columns_own_units() -> None
 
 
 def test_what_the_floor_hides_widens_the_hidden_directions_alone() -> None:
-    """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4."""
+    """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4.
+
+    R is what the fit explains, 33, and two standard errors of its noise: 4β'β for c, and 2β'Vβ less the diagonal's excess for Q.
+    """
     moments = NoisyMoments(
         np.diag([100.0, 4.0])[None], np.array([[50.0, 8.0]]), np.array([60.0]), LAWS["gaussian"],
         np.full((1, 2, 2), 8 / np.sqrt(2)), np.full((1, 2), 1.0),
     )  # fmt: skip
     fit = NoisyRegression.of(moments)
     assert fit.floor == pytest.approx(8.0)
-    explained = 50**2 / 100 + 8**2 / 8
+    explained = 50**2 / 100 + 8**2 / 8 + 2 * np.sqrt(4 * 1.25 + 2 * 32 * 1.25**2 - 32 * (0.5**4 + 1))
     np.testing.assert_allclose(fit.floor_bias[0], np.diag([0.0, 0.25 * explained / 32]), atol=1e-12)
 
 
