@@ -3,8 +3,8 @@
 Near its minimum a loss has the gradient Aw - b, and for squared errors everywhere. Each step released a gradient, with noise of a
 known size, at weights that are released too. So A and b are the unknowns of a linear regression, and the fit is A⁻¹b. The least
 squares estimate of a symmetric A has a closed form, and its errors are independent in the basis of the principal axes of the
-weights. Where these hardly moved, A is unknown, and so is the fit along this direction: the intervals of coefficients that need it
-are infinite.
+weights. Where these hardly moved, A is unknown, and so is the fit along this direction: coefficients that need it have infinite
+intervals.
 """
 
 from __future__ import annotations

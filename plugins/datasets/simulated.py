@@ -35,7 +35,7 @@ class SimulatedTable(Dataset):
     The target is linear in the features, which never exceed their bounds, plus independent errors of mean 0. So the model is
     exactly true, except for the few targets beyond their bounds, the mean plus and minus five standard deviations: with the
     default d and R² between 0.1 and 0.9, at most 2 in 10,000 if errors are normal and 2 in 1,000 if they are ``t4`` or
-    ``heteroscedastic``, but 7 in 1,000 if they are heteroscedastic and features log-normal, and 1 in 100 if features are rare. All
+    ``heteroscedastic``, but 7 in 1,000 if they are heteroscedastic and features log-normal, and 1 in 100 if these are rare. All
     constants are those of the population, not of the drawn rows.
 
     Features: ``uniform`` on [0, 10], of which each pair can have the same ``correlation`` (a Gaussian copula); ``lognormal``
