@@ -188,7 +188,8 @@ def _sections(cells: dict[str, list[CellRecord]]) -> Iterator[str]:
             yield f"## {heading.format(mechanism=mechanism)}\n"
             yield from _reasons(group)
             yield f"- {refused(group, 'dataset')}\n"
-            yield _table(("design", *DESCENT_HEAD, "least squares"), other_rows(group, "dataset"))
+            if any(map(Coverage.of, group)):
+                yield _table(("design", *DESCENT_HEAD, "least squares"), other_rows(group, "dataset"))
     if published := [cell for cell in cells.get("inference/lin2026_e1", []) if cell.done]:
         yield "## The published coverages of Lin et al. 2026\n"
         yield PUBLISHED

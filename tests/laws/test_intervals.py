@@ -11,6 +11,7 @@ import pytest
 from dpbench.contracts.mechanism import fit_closed
 from dpbench.contracts.uncertainty import UNTOLD, Covers, IntervalRequest, Intervals, Uncertainty
 from dpbench.data.scaling import Rows, scale
+from dpbench.inference.released_moments import APPROXIMATION
 from dpbench.registry.lookup import registry
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
@@ -76,6 +77,15 @@ def test_every_fit_has_intervals_or_a_reason_that_ends_a_sentence(name, model, d
             assert (made.low <= made.high).all()
             assert all(remark.endswith(".") and remark[0].isupper() for remark in made.remarks)
         assert list(curator.ledger.entries) == spent
+
+
+@pytest.mark.parametrize("name", ["ssp", "fm", "dpba", "dpc", "privr"])
+def test_no_interval_of_a_quadratic_approximation_is_shown_as_one_of_log_odds(name, drawn, make, curate) -> None:
+    """With log odds of 3 and -2, intervals of ssp were 1.87 to 1.92 and -1.21 to -1.16."""
+    rows, mechanism = drawn("binary"), make("mechanism", name)
+    curator = curate(rows, 2.0, currency=mechanism.counted())
+    fit = fit_closed(mechanism, make("model", "logistic").prepare(curator), curator, curator.ledger.budget)
+    assert fit.uncertainty == APPROXIMATION
 
 
 def is_end_of_sentence(reason: str) -> None:

@@ -75,7 +75,7 @@ def test_intervals_of_nearly_collinear_columns_cover_the_fit_to_the_same_rows(ta
     inside = []
     for seed in range(60):
         fitted = fit_mechanism("boosted_adassp", rows, make("model", "linear"), 3.0, seed=seed)
-        request = IntervalRequest(fitted.fit.weights, fitted.problem.n, "delta", "table")
+        request = IntervalRequest(fitted.fit.weights, fitted.problem.n, fitted.fit.uncertainty.methods[0], "table")
         intervals = fitted.fit.uncertainty.intervals(request)
         inside.append((intervals.low[0] <= exact) & (intervals.high[0] >= exact))
     assert np.sum(inside, axis=0)[1:].min() >= 52
