@@ -168,8 +168,8 @@ class NoisyRegression:
         """
         values, vectors = self._spectrum
         floor = np.maximum(self.floor, np.finfo(float).tiny)[:, None]
-        # c that was made with Q at other weights has the noise of Q, too: eigenvalues up to twice the floor count
-        hidden = np.clip((1.0 if self.around is None else 2.0) - values / floor, 0.0, 1.0)
+        # mechanisms that do not release t't estimate R worse: there eigenvalues up to twice the floor count
+        hidden = np.clip((2.0 if self.square is None else 1.0) - values / floor, 0.0, 1.0)
         # a column that was multiplied with q < 1, to even out the noise, has a coefficient that is 1/q times as large
         shares = (np.square(self.columns)[:, None, :] @ np.square(vectors))[:, 0, :]
         explained = np.maximum(np.einsum("ri,ri->r", self.estimate, self.vector), 0.0)
