@@ -39,6 +39,8 @@ LEAST = 0.90
 """The smallest coverage that a single coefficient may have, except with heteroscedastic errors."""
 JUDGED = (("ssp", "delta"), ("fm", "delta"), ("fm", "bootstrap"))
 METHODS = ("naive", "delta", "bootstrap")
+MIN_SHOWN = 0.05
+"""Where a smaller share of the slopes has an interval, they are too few to count how often they cover."""
 FAILING = "heteroscedastic"
 E1_HALF_RANGE = 5 * math.sqrt((1.5**2 + 2**2 + 0.5**2) * 100 / 12 / 0.98187)
 """Half the range of the target of lin2026_e1: five standard deviations."""
@@ -54,7 +56,8 @@ Coverage is the share of the slopes inside their intervals, over all runs and sl
 *Smallest* is that of the coefficient which is covered least, the intercept included. *Width* is the median ratio to the interval
 without privacy. *Floored* is the share of runs in which noise hides some direction of the features, so that the eigenvalues of
 X'X are raised: intervals are wide there, and on average cover more than they say, but a single coefficient that the noise hides
-may be covered less. *Least squares* has the coverage of the textbook intervals without privacy.
+may be covered less. *Least squares* has the coverage of the textbook intervals without privacy. *Shown* is the share of the
+slopes that have a finite interval: the others count for nothing.
 """
 PUBLISHED = """\
 As re-run independently, with 300 tables, BinAgg covers .917, .931, .934 and .918 at μ = .5, 1, 2 and 5, with mean widths of .518,
@@ -85,23 +88,26 @@ class Coverage:
     reference: float
     """The coverage of the slopes' non-private intervals, and the smallest of all coefficients."""
     reference_smallest: float
+    shown: float
+    """The share of the slopes that have a finite interval."""
 
     @classmethod
     def of(cls, cell: CellRecord) -> Coverage | None:
         """Return a cell's coverage; None if it has no intervals whose truth is known."""
         mean, low = cell.metrics.get("inference/coverage_mean"), cell.metrics.get("inference/coverage_ci_low")
-        if mean is None:
+        if mean is None or shown_share(cell) < MIN_SHOWN:
             return None
         table = cell.detail.intervals
         slopes = [row["reference_coverage"] for name, row in table.items() if name != "intercept"]
         return cls(
             mean,
             0.0 if low is None else mean - low,
-            min(row["coverage"] for row in table.values()),
+            min(row["coverage"] for row in table.values() if row.get("shown", 1.0) >= MIN_SHOWN and "coverage" in row),
             cell.metrics["inference/width_ratio_median"],
             cell.metrics.get("health/interval_floored", 0.0),
             math.fsum(slopes) / len(slopes),
             min(row["reference_coverage"] for row in table.values()),
+            shown_share(cell),
         )
 
     @property
@@ -111,6 +117,12 @@ class Coverage:
     @property
     def reference_text(self) -> str:
         return f"{self.reference:.3f} ({self.reference_smallest:.3f})"
+
+
+def shown_share(cell: CellRecord) -> float:
+    """Return the share of a cell's slopes, over all runs, that have a finite interval."""
+    shares = [row.get("shown", 1.0) for name, row in cell.detail.intervals.items() if name != "intercept"]
+    return math.fsum(shares) / len(shares) if shares else 0.0
 
 
 def main() -> int:
@@ -170,12 +182,14 @@ def _sections(cells: dict[str, list[CellRecord]]) -> Iterator[str]:
             if mechanism in CONSERVATIVE:
                 yield CONSERVATIVE[mechanism] + "\n"
             yield _table(HEAD, method_rows(group))
-    if descent := [cell for cell in cells.get("inference/descent", []) if cell.done]:
-        yield "## dp_gd\n"
-        yield from _reasons(descent)
-        yield _table(
-            ("design", "ε", "covers", "coverage", "smallest", "width", "least squares"), other_rows(descent, "inference.covers")
-        )
+    for preset, heading in DESCENTS.items():
+        cells_with_method = [cell for cell in cells.get(preset, []) if cell.done and INTERVAL_COVERS in cell.tags]
+        for mechanism, group in group_by(cells_with_method, lambda cell: cell.params["mechanism"]).items():
+            yield f"## {heading.format(mechanism=mechanism)}\n"
+            yield from _reasons(group)
+            yield f"- {refused(group, 'dataset')}\n"
+            if any(map(Coverage.of, group)):
+                yield _table(("design", *DESCENT_HEAD, "least squares"), other_rows(group, "dataset"))
     if published := [cell for cell in cells.get("inference/lin2026_e1", []) if cell.done]:
         yield "## The published coverages of Lin et al. 2026\n"
         yield PUBLISHED
@@ -189,10 +203,12 @@ def _sections(cells: dict[str, list[CellRecord]]) -> Iterator[str]:
     if logistic := [cell for cell in cells.get("inference/logistic", []) if cell.done]:
         yield "## Logistic regression\n"
         yield from _reasons(logistic)
-        head = ("mechanism", "std of the log odds", "ε", "coverage", "smallest", "width", "maximum likelihood")
-        yield _table(head, other_rows(logistic, "dataset.log_odds_std"))
+        yield f"- {refused(logistic, 'dataset.log_odds_std')}\n"
+        yield _table(("std of the log odds", *DESCENT_HEAD, "maximum likelihood"), other_rows(logistic, "dataset.log_odds_std"))
 
 
+DESCENTS = {"inference/descent": "{mechanism}", "inference/more_steps": "{mechanism}, with mechanism.steps=200"}
+DESCENT_HEAD = ("ε", "covers", "shown", "coverage", "smallest", "width")
 HEAD = ("design", "ε", "floored", *METHODS, "smallest (delta, bootstrap)", "width (delta, bootstrap)", "least squares (smallest)")
 
 
@@ -211,15 +227,19 @@ def method_rows(cells: Sequence[CellRecord]) -> Iterator[Sequence[str]]:
 
 
 def other_rows(cells: Sequence[CellRecord], key: str) -> Iterator[Sequence[str]]:
-    """Return a row for each cell that has intervals."""
-    several = len({cell.params["mechanism"] for cell in cells}) > 1
+    """Return a row for each cell that has intervals of at least one slope in twenty."""
     for cell in cells:
         if one := Coverage.of(cell):
-            names = (cell.params["mechanism"], cell.params[key]) if several else (cell.params["dataset"],)
-            rest = (cell.params["epsilon"],) if several else (cell.params["epsilon"], cell.params[key])
+            covers = cell.params["inference.covers"]
+            measured = f"{one.shown:.2f}", one.text, f"{one.smallest:.3f}", f"{one.width:.3g}"
             # about the same rows, least squares has nothing to cover
-            last = "" if cell.params.get(key) == "table" else one.reference_text
-            yield (*names, *rest, one.text, f"{one.smallest:.3f}", f"{one.width:.3g}", last)
+            yield (cell.params[key], cell.params["epsilon"], covers, *measured, "" if covers == "table" else one.reference_text)
+
+
+def refused(cells: Sequence[CellRecord], key: str) -> str:
+    """Return in which cells hardly a slope has an interval, as a sentence."""
+    places = dict.fromkeys((cell.params[key], cell.params["epsilon"]) for cell in cells if shown_share(cell) < MIN_SHOWN)
+    return _listed("Intervals of fewer than one slope in twenty are shown, and the others are infinite:", list(places))
 
 
 def published_rows(cells: Sequence[CellRecord]) -> Iterator[Sequence[str]]:

@@ -112,25 +112,38 @@ def made_intervals(
 def summarised(columns: Sequence[dict[str, Array]], names: Sequence[str], exact: bool) -> dict[str, dict[str, float]]:
     """Return each coefficient's estimate and interval of the first run, and over all runs the coverage and the median width.
 
+    Runs in which a coefficient's interval is infinite have none; ``shown`` is the share of the others, where there are such runs.
     ``exact``: whether numbers that no noise protects may be recorded: the non-private interval, and the truth that is a fit.
     """
     if not columns or not all(columns):
         return {}
     whole = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
     table = {name: values[0] for name, values in whole.items() if exact or name in ("estimate", "low", "high")}
-    table |= {"coverage": _coverage(whole, ""), "width": np.median(whole["high"] - whole["low"], axis=0)}
+    shown = np.isfinite(whole["high"] - whole["low"])
+    widths = np.where(shown, whole["high"] - whole["low"], np.nan)
+    table |= {"coverage": _coverage(whole, "", shown), "width": _over_runs(np.nanmedian, widths)}
+    if not shown.all():
+        table["shown"] = shown.mean(axis=0)
     if exact:
-        table["reference_coverage"] = _coverage(whole, "reference_")
+        table["reference_coverage"] = _coverage(whole, "reference_", np.ones_like(shown))
     return {
         name: {key: float(values[at]) for key, values in table.items() if np.isfinite(values[at])}
         for at, name in enumerate(names)
     }
 
 
-def _coverage(columns: dict[str, Array], whose: str) -> Array:
-    """Return how often the intervals of each coefficient hold its truth; NaN where that is not known."""
+def _coverage(columns: dict[str, Array], whose: str, shown: Array) -> Array:
+    """Return how often the intervals of each coefficient that are shown hold its truth; NaN where that is not known."""
     low, high, truth = columns[f"{whose}low"], columns[f"{whose}high"], columns["truth"]
-    return np.asarray(np.where(np.isnan(truth), np.nan, (low <= truth) & (truth <= high)).mean(axis=0))
+    return _over_runs(np.nanmean, np.where(np.isnan(truth) | ~shown, np.nan, (low <= truth) & (truth <= high)))
+
+
+def _over_runs(function: Callable[..., Array], values: Array) -> Array:
+    """Return a function of each coefficient's values over the runs that have some; NaN where none has."""
+    some = ~np.isnan(values).all(axis=0)
+    result = np.full(len(some), np.nan)
+    result[some] = function(values[:, some], axis=0)
+    return result
 
 
 def smallest_coverage(table: Mapping[str, Mapping[str, float]]) -> float | None:

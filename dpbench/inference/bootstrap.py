@@ -40,6 +40,8 @@ def _estimates(fit: NoisyRegression, run: int, variance: float, draws: int, gene
         entries = _noise(fit, generator, fit.matrix_scale[one][j, k], draws)
         matrix[:, j, k] += entries
         matrix[:, k, j] += np.where(j == k, 0.0, entries)
+        if fit.around is not None:
+            vector = vector + (matrix - fit.definite[run]) @ fit.around[run]
     return floored_solution(matrix, vector, float(fit.floor[min(run, len(fit.floor) - 1)]))
 
 

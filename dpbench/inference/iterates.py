@@ -3,8 +3,8 @@
 Near its minimum a loss has the gradient Aw - b, and for squared errors everywhere. Each step released a gradient, with noise of a
 known size, at weights that are released too. So A and b are the unknowns of a linear regression, and the fit is A⁻¹b. The least
 squares estimate of a symmetric A has a closed form, and its errors are independent in the basis of the principal axes of the
-weights. Where these hardly moved, A is unknown, and a weak prior stands in for it: a multiple of the identity, whose size the
-steps tell.
+weights. Where these hardly moved, A is unknown, and so is the fit along this direction: coefficients that need it have infinite
+intervals.
 """
 
 from __future__ import annotations
@@ -23,25 +23,28 @@ from dpbench.privacy.queries.quadratic import Quadratic
 
 Array = np.ndarray
 
-SPREAD = 0.12
-"""The standard deviation of an entry of A under the prior: this times the largest mean eigenvalue of A, over √D."""
-FLOOR = 0.01
-"""The floor of A's eigenvalues, in units of the largest mean eigenvalue."""
-MEAN_CURVATURE = (0.02, 1 / 3, 1.0)
-"""The prior's diagonal in the same units: at least, if the steps tell nothing (columns uniform over their bounds), at most."""
+IDENTIFIED, IDENTIFIED_PER_ROOT = 4.0, 2.5
+"""The steps tell the curvature along a direction if it is as many standard errors, and as many times √D, as these.
+
+Noise moves the weights, and the gradient of the next steps is regressed on where it moved them. So even where there is no
+curvature, its estimate is 1.5 standard errors on average (Dickey and Fuller 1979), and up to 4 in the worst of four directions.
+"""
+INFLATION = 1.25
+"""Standard errors of A are multiplied with this, for the same reason: without it, 89 % of a coefficient was covered."""
+LEAST_CURVATURE = 1.0
+"""Draws of A have at least this eigenvalue, in standard errors."""
+MOST_HIDDEN = 0.1
+"""A coefficient has an interval if at most this share of its square lies in directions whose curvature is not known."""
 COUNTED_SHARE = 3
 """Of a loss whose curvature changes, only the last third of the steps counts."""
 NOT_SMOOTH = "its loss has no second derivative, so gradients at a few weights do not tell its minimum"
-CLIPPED = (
-    "Clipping gradients moves the minimum that the steps aim at, which no interval covers: where many are clipped, more rows and "
-    "a larger ε lower the coverage."
-)
-UNCLIPPED = "With mechanism.clip=1 no gradient is clipped."
+CLIPPED = "Clipping gradients moves the minimum that the steps aim at, which no interval covers."
 CURVED = (
     "The curvature of the loss is taken for the same at the last third of the steps: the stronger the effects, the lower is the "
     "coverage."
 )
-PRIOR = "They are wide where the steps tell little of the curvature."
+HIDDEN = "Coefficients have no interval where the steps do not tell the curvature of the loss: more of mechanism.steps tell more."
+CLIPPED_AWAY = "clipping gradients moves the minimum of this loss by an unknown amount: mechanism.clip=1 clips none"
 
 
 def iterates(problem: Problem, weights: Array, gradients: Array, noise: Array, clipped: bool = True) -> Uncertainty | str:
@@ -49,11 +52,13 @@ def iterates(problem: Problem, weights: Array, gradients: Array, noise: Array, c
     if reason := no_minimum(problem):
         return reason
     assert problem.loss is not None
-    size, mean = problem.geometry.dimension, largest_mean(problem)
+    if clipped and not problem.loss.exact:
+        return CLIPPED_AWAY
+    mean = largest_mean(problem)
     last = slice(None) if problem.loss.exact else last_third(weights.shape[1])
     gradients_vary = problem.largest_curvature * LARGEST_VARIANCE if problem.loss.exact else 1.0
     parts = weights[:, last], gradients[:, last], noise[:, last]
-    return Iterates(*parts, mean, SPREAD * mean / math.sqrt(size), gradients_vary, problem.loss.exact, clipped)
+    return Iterates(*parts, mean, mean, gradients_vary, problem.loss.exact)
 
 
 def last_third(steps: int) -> slice:
@@ -91,82 +96,84 @@ class Iterates(Uncertainty):
     largest_mean: Array
     """The largest possible mean of A's eigenvalues: (runs,)."""
     spread: Array
-    """The standard deviation of A's entries off the diagonal under the prior, √2 times that on it: (runs,)."""
+    """The standard deviation of ``curvature``'s noise off the diagonal; without it, how large A's entries can be: (runs,)."""
     dispersion: float = 1.0
     """The covariance of the summed gradient of rows from the population, in units of A; for squared errors the largest one."""
     exact: bool = False
     """Whether the loss is a squared error: A is the same everywhere, and the variance of the residuals is not known."""
-    clipped: bool = True
-    """Whether rows' gradients can be longer than the length to which they are clipped."""
     curvature: Array | None = None
-    """A as it was released, the mean of the prior: (runs, D, D). None: a multiple of the identity."""
+    """A as it was released, with noise: (runs, D, D). None: the steps alone tell of it."""
     coordinates: Array | None = None
     """The model's weights are this matrix times those of the steps: (runs, D, D). None: they are the same."""
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         """Return percentiles of the minima that the released gradients leave possible.
 
-        The minimum is far from linear in A, and the delta method covers .7 to .85 in ill-conditioned designs.
+        The minimum is far from linear in A, and the delta method covers .7 to .85 in ill-conditioned designs. An interval is
+        infinite where the steps do not tell the curvature.
         """
         if request.method not in self.methods:
             return f"its release allows the methods {', '.join(self.methods)}"
         runs, _, size = self.weights.shape
         low, centre, high = np.empty((3, runs, size))
-        covariance, floored = np.empty((runs, size, size)), np.empty(runs, dtype=bool)
+        errors, known = np.empty((runs, size)), np.empty((runs, size), dtype=bool)
         tail = (1 - request.level) / 2
         for run in range(runs):
-            minima, raised = self._minima(run, request)
+            minima, known[run] = self._minima(run, request)
             low[run], centre[run], high[run] = np.quantile(minima, [tail, 0.5, 1 - tail], axis=0, method="weibull")
-            covariance[run] = np.cov(minima, rowvar=False).reshape(size, size)
-            floored[run] = raised.mean() > 0.5
-        errors = np.sqrt(np.einsum("rii->ri", covariance))
-        remarks = tuple(self._remarks(request))
-        return Intervals("iterates", centre, errors, low, high, covariance, floored=floored, remarks=remarks)
+            errors[run] = minima.std(axis=0)
+        low, high, errors = (np.where(known, ends, fill) for ends, fill in ((low, -np.inf), (high, np.inf), (errors, np.inf)))
+        return Intervals("iterates", centre, errors, low, high, remarks=tuple(self._remarks(request)))
 
     def _minima(self, run: int, request: IntervalRequest) -> tuple[Array, Array]:
-        """Return drawn minima of one run, and whether the floor was active: (draws, D), (draws,)."""
+        """Return drawn minima of one run, and which coefficients the steps tell: (draws, D), (D,)."""
         generator, draws, size = request.stream(run), request.draws, self.weights.shape[2]
         precision = 1 / np.square(self.noise[run])
         middle, gradient = (precision @ array[run] / precision.sum() for array in (self.weights, self.gradients))
-        basis, matrix, deviation = self._curvature(run, precision, self.weights[run] - middle, self.gradients[run] - gradient)
+        axes, matrix, deviation = self._curvature(run, precision, self.weights[run] - middle, self.gradients[run] - gradient)
         j, k = np.triu_indices(size)
         drawn = np.tile(matrix, (draws, 1, 1))
-        drawn[:, j, k] += generator.standard_normal((draws, len(j))) * deviation[j, k]
+        drawn[:, j, k] += INFLATION * generator.standard_normal((draws, len(j))) * deviation[j, k]
         drawn[:, k, j] = drawn[:, j, k]
         # the mean gradient is independent of how gradients vary around it, hence of A
-        vector = generator.standard_normal((draws, size)) / np.sqrt(precision.sum()) - gradient @ basis
+        noise = generator.standard_normal((draws, size)) / np.sqrt(precision.sum())
+        vector = (noise - gradient) @ axes
         values, vectors = np.linalg.eigh(drawn)
-        floor = FLOOR * self.largest_mean[run]
-        raised = np.maximum(values, floor)
+        values = np.maximum(values, LEAST_CURVATURE)
         along = (np.swapaxes(vectors, 1, 2) @ vector[:, :, None])[:, :, 0]
         if request.covers == "population":
-            along = along + np.sqrt(self.dispersion * raised) * generator.standard_normal((draws, size))
-        minima = middle + (vectors @ (along / raised)[:, :, None])[:, :, 0] @ basis.T
-        return minima if self.coordinates is None else minima @ self.coordinates[run].T, values[:, 0] < floor
+            along = along + np.sqrt(self.dispersion * values) * generator.standard_normal((draws, size))
+        minima = middle + (vectors @ (along / values)[:, :, None])[:, :, 0] @ axes.T
+        if self.coordinates is not None:
+            minima, axes = minima @ self.coordinates[run].T, self.coordinates[run] @ axes
+        return minima, _known(matrix, axes)
 
     def _curvature(self, run: int, precision: Array, weights: Array, gradients: Array) -> tuple[Array, Array, Array]:
-        """Return a basis, and in that basis A and the standard deviations of its independent entries.
+        """Return axes as columns, and along them A and the standard deviations of its independent entries.
 
         With the centred weights W and gradients G of the steps and the precisions P of their noise, S = W'PW: in the eigenvectors
         of S the entries of A have the precision s_i + s_j + 2λ off the diagonal and half of that on it, where λ = 1/(2 spread²).
+        Multiplied with (s_i + λ)^¼ their noise is even: its deviation is 1 on the diagonal, and at most 1/√2 off it.
         """
-        size, unit = weights.shape[1], self.largest_mean[run]
         values, basis = np.linalg.eigh((weights.T * precision) @ weights)
         moments = np.maximum(values, 0.0)
         rounding = np.finfo(float).eps * len(weights) * max(float(moments[-1]), np.finfo(float).tiny)
         prior = max(float(1 / (2 * np.square(self.spread[run]))), rounding)
         along = basis.T @ (gradients.T * precision) @ weights @ basis
-        if self.curvature is None:
-            least, usual, most = np.multiply(MEAN_CURVATURE, unit)
-            mean = (np.trace(along) + prior * size * usual) / (moments.sum() + prior * size)
-            before = np.clip(mean, least, most) * np.eye(size)
-        else:
-            before = basis.T @ self.curvature[run] @ basis
-        sums = moments[:, None] + moments + 2 * prior
-        return basis, (along + along.T + 2 * prior * before) / sums, np.sqrt((1 + np.eye(size)) / sums)
+        before = 0.0 if self.curvature is None else basis.T @ self.curvature[run] @ basis
+        sums, units = moments[:, None] + moments + 2 * prior, (moments + prior) ** 0.25
+        both = units[:, None] * units
+        matrix, variances = (along + along.T + 2 * prior * before) / sums, (1 + np.eye(len(sums))) / sums
+        return basis * units, both * matrix, both * np.sqrt(variances)
 
     def _remarks(self, request: IntervalRequest) -> list[str]:
         unknown = [RANGE_ONLY] if self.exact and request.covers == "population" else []
-        if self.exact:
-            return [*unknown, CLIPPED, PRIOR]
-        return [*([CLIPPED, UNCLIPPED] if self.clipped else []), CURVED, PRIOR]
+        return [*unknown, CLIPPED if self.exact else CURVED, HIDDEN]
+
+
+def _known(matrix: Array, axes: Array) -> Array:
+    """Return for which coefficients the steps tell the curvature, given A in units of its noise along these axes: (D,)."""
+    values, vectors = np.linalg.eigh(matrix)
+    hidden = axes @ vectors[:, values < max(IDENTIFIED, IDENTIFIED_PER_ROOT * math.sqrt(len(values)))]
+    orthonormal = np.linalg.qr(hidden)[0]
+    return np.asarray(np.square(orthonormal).sum(axis=1) <= MOST_HIDDEN)

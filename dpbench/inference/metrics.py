@@ -47,7 +47,10 @@ def non_private(weights: Array, standard_errors: Array, n: Array, level: float) 
 
 
 def measured(intervals: Intervals, reference: tuple[Array, Array], truth: Array, intercept: bool) -> dict[str, Array]:
-    """Return every metric of the slopes' intervals: (runs,), NaN where the truth or the non-private intervals are not known."""
+    """Return every metric of the slopes' intervals: (runs,), NaN where the truth or the non-private intervals are not known.
+
+    Slopes with an infinite interval do not count: it covers everything, and says nothing.
+    """
     slopes = slice(int(intercept), None)
     low, high, centre = (array[:, slopes] for array in (intervals.low, intervals.high, intervals.centre))
     (other_low, other_high), truth = (array[:, slopes] for array in reference), truth[:, slopes]
@@ -61,7 +64,9 @@ def measured(intervals: Intervals, reference: tuple[Array, Array], truth: Array,
             "overlap": (shared / width + shared / other_width) / 2,
         }
         known = np.isfinite(centre).all(axis=1) & np.isfinite(other_width).all(axis=1)
-        means = {name: np.where(known, np.asarray(value, dtype=float).mean(axis=1), np.nan) for name, value in values.items()}
+        shown = np.isfinite(width)
+        totals = {name: np.where(shown, np.asarray(value, dtype=float), 0.0).sum(axis=1) for name, value in values.items()}
+        means = {name: np.where(known, total / shown.sum(axis=1), np.nan) for name, total in totals.items()}
         means["width_ratio"] = np.exp(means["width_ratio"])
     return {f"inference/{name}": np.where(np.isfinite(value), value, np.nan) for name, value in means.items()}
 

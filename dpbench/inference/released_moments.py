@@ -31,26 +31,34 @@ RANGE_ONLY = (
     "is taken."
 )
 APPROXIMATION = (
-    "They are about the minimum of the quadratic approximation of the loss, not about the coefficients of logistic regression: "
-    "the stronger the effects, the further it lies towards 0. With 4,000 rows and ε = 3.2 they cover .96 of the slopes if the "
-    "log odds have a standard deviation of 0.25, and .42 if it is 1."
+    "its release is of a quadratic approximation of the loss, whose minimum lies nearer to 0 than the coefficients of logistic "
+    "regression, by an amount that no interval covers"
 )
 
 
-def released_moments(problem: Problem, moments: NoisyMoments | None, objective: Quadratic | None = None) -> Uncertainty | str:
+def released_moments(
+    problem: Problem,
+    moments: NoisyMoments | None,
+    objective: Quadratic | None = None,
+    around: Array | None = None,
+    remarks: tuple[str, ...] = (),
+) -> Uncertainty | str:
     """Return what noisy second moments tell about the coefficients of a problem, or why they tell nothing.
 
-    ``objective``: the noisy objective that the fit has decomposed already, so that intervals need not do it again.
+    ``objective``: the noisy objective that the fit has decomposed already, so that intervals need not do it again. ``around``:
+    the weights w, if X't is X'Xw plus a released sum of x(t - x'w). ``remarks``: what else limits the intervals.
     """
     assert problem.loss is not None  # the capability "polynomial"
     runs, size = len(problem.n), problem.geometry.dimension
     nothing = Quadratic(np.zeros((runs, size, size)), np.zeros((runs, size)))
     if not problem.closed_form or problem.regularised(nothing).matrix.any():
         return PENALISED
+    if not problem.loss.exact:
+        return APPROXIMATION
     per_target = problem.loss.per_target(problem.geometry)
     if moments is None or per_target is None:
         return NO_LAW
-    return ReleasedMoments(moments, -per_target / (2 * problem.loss.curvature), problem.loss.exact, objective)
+    return ReleasedMoments(moments, -per_target / (2 * problem.loss.curvature), objective, around, remarks)
 
 
 @dataclass(frozen=True)
@@ -61,15 +69,16 @@ class ReleasedMoments(Uncertainty):
 
     moments: NoisyMoments
     factor: float = 1.0
-    """The model's weights are this many times the regression of t on x: 1, and 2 for the approximation of logistic regression."""
-    exact: bool = True
-    """Whether that regression is the model itself."""
+    """The model's weights are this many times the regression of t on x."""
     objective: Quadratic | None = None
     """The noisy objective of the fit, whose spectrum is also that of X'X if both are the same matrix."""
+    around: Array | None = None
+    """X't was made from sums of x(t - x'w) and the noisy X'X, at these weights w: (runs, D). None: it was released."""
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def regression(self) -> NoisyRegression:
-        return NoisyRegression.of(self.moments, self.objective)
+        return NoisyRegression.of(self.moments, self.objective, self.around)
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         make: dict[str, Callable[[IntervalRequest], Intervals]] = {
@@ -149,12 +158,8 @@ class ReleasedMoments(Uncertainty):
             units * low,
             units * high,
             units[..., :, None] * units[..., None, :] * covariance,
-            variance if self.exact else None,
+            variance,
             fit.floored,
-            tuple(self._remarks()),
-            fit.residual_variance_error(request.n) if self.exact else None,
+            ((RANGE_ONLY,) if self.moments.square is None else ()) + self.remarks,
+            fit.residual_variance_error(request.n),
         )
-
-    def _remarks(self) -> list[str]:
-        unknown = [RANGE_ONLY] if self.moments.square is None else []
-        return unknown if self.exact else [*unknown, APPROXIMATION]

@@ -1,5 +1,6 @@
 """The coefficients of a release with their intervals, as numbers and as the text that ``release`` prints."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,9 +33,11 @@ class CoefficientTable:
     """Which uncertainty the intervals cover, and what limits them."""
 
     @classmethod
-    def of(cls, section: ReleasedIntervals, units: Units) -> "CoefficientTable":
-        """Return the table of released intervals."""
-        scaled = {name: dict(row) for name, row in section.coefficients.items()}
+    def of(cls, section: ReleasedIntervals, weights: Numbers, units: Units) -> "CoefficientTable":
+        """Return the table of released intervals; a coefficient whose interval is infinite is its weight."""
+        scaled = {
+            name: row if math.isfinite(row["high"]) else {**row, "estimate": weights[name]} for name, row in section.rows.items()
+        }
         own_units = {
             name: {what: value * unit + (0.0 if what == "standard_error" else offset) for what, value in scaled[name].items()}
             for name, (offset, unit) in units.items()
@@ -50,7 +53,7 @@ class CoefficientTable:
         rows = [["coefficient", *numbers, f"{100 * self.level:g} % interval", "unit"]]
         for name, scaled in self.scaled.items():
             row = self.own_units.get(name, scaled)
-            interval = f"{row['low']:.4g} to {row['high']:.4g}"
+            interval = f"{row['low']:.4g} to {row['high']:.4g}" if math.isfinite(row["high"]) else "none"
             unit = units[name] if name in self.own_units else SCALED
             rows.append([name, *(f"{row[what]:.4g}" for what in numbers.values()), interval, unit])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,5 +1,6 @@
 """Make the intervals of a release from the answers that it paid for: post-processing, which asks the rows nothing."""
 
+import math
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -32,6 +33,7 @@ NOT_CENTRED = (
     "descent: each interval belongs to the estimate next to it."
 )
 NOT_FINITE = "the noise is so large that they are not finite"
+UNBOUNDED = "These coefficients have no interval, because the release does not tell them:"
 
 
 def make_section(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> ReleasedIntervals | NoIntervals:
@@ -113,18 +115,24 @@ def _unseeded(run: int) -> np.random.Generator:
 
 
 def _finite(made: Intervals) -> bool:
-    required = (made.centre, made.standard_errors, made.low, made.high)
+    """Return whether all numbers are finite, apart from both ends and the standard error of intervals that are infinite."""
+    unbounded = np.isneginf(made.low) & np.isposinf(made.high)
+    required = (made.centre, *(np.where(unbounded, 0.0, array) for array in (made.standard_errors, made.low, made.high)))
     optional = (made.covariance, made.residual_variance, made.residual_variance_error)
     return all(array is None or bool(np.isfinite(array).all()) for array in (*required, *optional))
 
 
 def _section(fit: Fit, made: Intervals, settings: InferenceSettings, geometry: Geometry, n: int) -> ReleasedIntervals:
     numbers = {"estimate": made.centre, "standard_error": made.standard_errors, "low": made.low, "high": made.high}
-    by_name = {name: {what: float(values[0, at]) for what, values in numbers.items()} for at, name in enumerate(geometry.names)}
+    by_name = {
+        name: {what: _finite_or_none(values[0, at]) for what, values in numbers.items()} for at, name in enumerate(geometry.names)
+    }
+    unbounded = [name for name, row in by_name.items() if row["high"] is None]
     centred = bool((np.abs(made.centre - fit.weights) <= CENTRE_TOLERANCE * made.standard_errors).all())
     floored = None if made.floored is None else bool(made.floored[0])
     sentences = [
         *described(made, settings.covers, settings.level),
+        f"{UNBOUNDED} {', '.join(unbounded)}." if unbounded else "",
         floor_sentence(1) if floored else "",
         "" if centred else NOT_CENTRED,
     ]
@@ -142,6 +150,10 @@ def _section(fit: Fit, made: Intervals, settings: InferenceSettings, geometry: G
         remarks=made.remarks,
         sentence=" ".join(filter(None, sentences)),
     )
+
+
+def _finite_or_none(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
 
 
 def _first(array: np.ndarray | None) -> float | None:

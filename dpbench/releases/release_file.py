@@ -121,7 +121,7 @@ class Release:
         """Return the estimates with their intervals, scaled and in the columns' own units; refuse if there are none."""
         if isinstance(self.inference, NoIntervals):
             raise Refused(self.inference.reason)
-        return CoefficientTable.of(self.inference, self._units())
+        return CoefficientTable.of(self.inference, self.weights, self._units())
 
     def weights_in_own_units(self) -> dict[str, float]:
         """Return what one unit of each column adds to the target in its unit; columns without such a number are left out.

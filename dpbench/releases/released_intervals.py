@@ -34,8 +34,8 @@ class ReleasedIntervals:
     method: str
     covers: str
     level: float
-    coefficients: Mapping[str, Mapping[str, float]]
-    """By name: ``estimate``, the centre of the interval; ``standard_error``, ``low``, ``high``."""
+    coefficients: Mapping[str, Mapping[str, float | None]]
+    """By name: ``estimate``, the centre of the interval; ``standard_error``, ``low``, ``high``, all None if it is infinite."""
     centred_on_weights: bool
     """Whether the estimates are the released weights."""
     degrees_of_freedom: int
@@ -54,13 +54,22 @@ class ReleasedIntervals:
 
     def __post_init__(self) -> None:
         size = len(self.coefficients)
-        numbers = [row[name] for row in self.coefficients.values() for name in NUMBERS]
+        numbers = [row[name] for row in self.rows.values() for name in NUMBERS if row["high"] != math.inf or name == "estimate"]
         numbers += [value for row in self.covariance or () for value in row]
         numbers += [value for value in (self.residual_variance, self.residual_variance_error) if value is not None]
         if not all(math.isfinite(number) for number in numbers):
             raise Refused("The intervals of a release must be finite numbers. Got others.")
         if self.covariance is not None and [len(row) for row in self.covariance] != [size] * size:
             raise Refused(f"The covariance of a release must have {size} rows of {size} numbers. Got another shape.")
+
+    @property
+    def rows(self) -> dict[str, dict[str, float]]:
+        """The coefficients with the ends of infinite intervals as numbers, which JSON does not have."""
+        infinite = {"standard_error": math.inf, "low": -math.inf, "high": math.inf}
+        return {
+            name: {what: infinite.get(what, math.nan) if value is None else value for what, value in row.items()}
+            for name, row in self.coefficients.items()
+        }
 
     def predicted(self, design: Array, names: Sequence[str], level: float) -> tuple[Array, Array]:
         """Return intervals of the scaled targets of future rows, low and high, for a design with these columns.
@@ -71,7 +80,7 @@ class ReleasedIntervals:
         if reason := self._missing():
             raise Refused(f"This release has no intervals of predictions: {reason}.")
         order = [list(self.coefficients).index(name) for name in names]
-        estimates = np.array([self.coefficients[name]["estimate"] for name in names])
+        estimates = np.array([self.rows[name]["estimate"] for name in names])
         covariance, variance = np.array(self.covariance)[np.ix_(order, order)], float(self.residual_variance or 0)
         of_means = np.maximum(np.einsum("rj,jk,rk->r", design, covariance, design), 0.0)
         error = math.hypot(variance * math.sqrt(2 / max(self.degrees_of_freedom, 1)), self.residual_variance_error or 0)

@@ -22,6 +22,9 @@ MAX_NAMES = 3
 """A row names this many mechanisms that are as good as the best, and counts the others."""
 COVERAGE = "inference/coverage_mean"
 WIDTH_RATIO = "inference/width_ratio_median"
+OVERLAP = "inference/overlap_mean"
+MIN_OVERLAP = 0.25
+"""Intervals that overlap less with those without privacy are about something else: their widths are not compared."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class Decision:
         cell = self.best
         if cell is None or INTERVAL_METHOD not in cell.tags or WIDTH_RATIO not in cell.metrics:
             return "none"
+        if cell.metrics.get(OVERLAP, 1.0) < MIN_OVERLAP:
+            return f"elsewhere: the overlap with those without privacy is {cell.metrics[OVERLAP]:.2g}"
         covered = f", {100 * cell.metrics[COVERAGE]:.0f} % cover" if COVERAGE in cell.metrics else ""
         return f"{float(f'{cell.metrics[WIDTH_RATIO]:.2g}'):,g} times as wide{covered}"
 

@@ -16,8 +16,8 @@ from dpbench.data.table import Table
 
 from .simulated import SimulatedTable
 
-SMALL, LARGE = 2_100, 21_000
-"""Rows of which a hold-out of 1/21 leaves 2,000 and 20,000 for training."""
+TINY, SMALL, LARGE = 525, 2_100, 21_000
+"""Rows of which a hold-out of 1/21 leaves 500, 2,000 and 20,000 for training."""
 
 DESIGNS: Mapping[str, Mapping[str, Any]] = {
     "n2000_d5": {"n": SMALL},
@@ -34,6 +34,10 @@ DESIGNS: Mapping[str, Mapping[str, Any]] = {
     "n2000_correlated": {"n": SMALL, "correlation": 0.95},
     "n2000_lognormal": {"n": SMALL, "features": "lognormal"},
     "heteroscedastic": {"n": LARGE, "errors": "heteroscedastic"},
+    "collinear": {"n": LARGE, "correlation": 0.99},
+    "rare_binary": {"n": LARGE, "features": "rare"},
+    "skewed": {"n": LARGE, "features": "skewed"},
+    "n500_d5": {"n": TINY},
 }
 
 
@@ -44,7 +48,9 @@ class DesignedTable(Dataset):
     Each name stands for options of ``dataset=simulated``. Features are uniform, R² is 0.5, d is 5, and the hold-out of 1/21 that
     the study's presets use leaves 20,000 training rows, unless the name says otherwise. ``weak`` has R² = 0.1, ``correlated`` a
     correlation of 0.9 (0.95 with 2,000 rows). ``lin2026_e1`` is the design E1 of Lin et al. 2026, with 2,000 rows. In n2000_d12,
-    n2000_correlated and n2000_lognormal the noise hides some direction of the features at small ε.
+    n2000_correlated and n2000_lognormal the noise hides some direction of the features at small ε, and in ``collinear``, with a
+    correlation of 0.99, and ``skewed``, with most values near the lower bound, at every ε up to 3. ``rare_binary`` has features
+    that are 1 in 3 % of the rows.
     """
 
     name: ClassVar[str] = "designs"

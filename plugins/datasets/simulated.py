@@ -16,12 +16,14 @@ from dpbench.contracts.hooks import hookimpl
 from dpbench.data.geometry import TargetKind
 from dpbench.data.table import Column, Table
 
-Features = Literal["uniform", "lognormal", "binary"]
+Features = Literal["uniform", "lognormal", "binary", "rare", "skewed"]
 Errors = Literal["normal", "t4", "heteroscedastic"]
 
 HIGH = 10.0
-"""The upper bound of uniform and log-normal features; the lower one is 0."""
-SHARE_OF_ONES = 0.3
+"""The upper bound of features that are not 0 or 1; the lower one is 0."""
+SHARES_OF_ONES = {"binary": 0.3, "rare": 0.03}
+SKEWED_MEAN = 0.5
+"""The mean of skewed features: one in 10⁹ of them would be above the upper bound."""
 TARGET_DEVIATIONS = 5
 """The target's bounds are its mean plus and minus this many standard deviations."""
 
@@ -33,13 +35,14 @@ class SimulatedTable(Dataset):
     The target is linear in the features, which never exceed their bounds, plus independent errors of mean 0. So the model is
     exactly true, except for the few targets beyond their bounds, the mean plus and minus five standard deviations: with the
     default d and R² between 0.1 and 0.9, at most 2 in 10,000 if errors are normal and 2 in 1,000 if they are ``t4`` or
-    ``heteroscedastic``, but 7 in 1,000 if they are heteroscedastic and features log-normal. All constants are those of the
-    population, not of the drawn rows.
+    ``heteroscedastic``, but 7 in 1,000 if they are heteroscedastic and features log-normal, and 1 in 100 if these are rare. All
+    constants are those of the population, not of the drawn rows.
 
     Features: ``uniform`` on [0, 10], of which each pair can have the same ``correlation`` (a Gaussian copula); ``lognormal``
-    (0, 1), clipped at 10 before the target is drawn; ``binary``, 1 with probability 0.3. Errors: ``normal``; ``t4``,
-    Student's law with 4 degrees of freedom; ``heteroscedastic``, normal with a standard deviation that is proportional to the
-    distance of the first feature from its mean. The variance of the errors gives the population the R² of ``r_squared``.
+    (0, 1), clipped at 10 before the target is drawn; ``skewed``, exponential with mean 0.5, also clipped at 10; ``binary``, 1
+    with probability 0.3, and ``rare`` with 0.03. Errors: ``normal``; ``t4``, Student's law with 4 degrees of freedom;
+    ``heteroscedastic``, normal with a standard deviation that is proportional to the distance of the first feature from its mean.
+    The variance of the errors gives the population the R² of ``r_squared``.
 
     For a binary model the target is 0 or 1, with log odds that are linear in the same features: their slopes are multiplied by
     what gives the log odds the standard deviation ``log_odds_std``, and their mean is 0. By default each repeat draws a table of
@@ -90,7 +93,7 @@ class SimulatedTable(Dataset):
 
     def load(self, generator: np.random.Generator) -> Table:
         features = self._draw_features(generator)
-        binary = self.features == "binary"
+        binary = self.features in SHARES_OF_ONES
         kind: Literal["binary", "continuous"] = "binary" if binary else "continuous"
         columns = tuple(Column(f"x{index + 1}", 0, 1 if binary else HIGH, kind=kind) for index in range(self.d))
         mean, deviation = feature_moments(self.features)
@@ -120,8 +123,10 @@ class SimulatedTable(Dataset):
 
     def _draw_features(self, generator: np.random.Generator) -> np.ndarray:
         shape = self.n, self.d
-        if self.features == "binary":
-            return (generator.random(shape) < SHARE_OF_ONES).astype(float)
+        if self.features in SHARES_OF_ONES:
+            return (generator.random(shape) < SHARES_OF_ONES[self.features]).astype(float)
+        if self.features == "skewed":
+            return np.minimum(generator.exponential(SKEWED_MEAN, shape), HIGH)
         if self.features == "lognormal":
             return np.minimum(np.exp(generator.standard_normal(shape)), HIGH)
         if not self.correlation:
@@ -144,8 +149,11 @@ def feature_moments(features: Features) -> tuple[float, float]:
     """Return the mean and the standard deviation of a feature in the population."""
     if features == "uniform":
         return HIGH / 2, HIGH / math.sqrt(12)
-    if features == "binary":
-        return SHARE_OF_ONES, math.sqrt(SHARE_OF_ONES * (1 - SHARE_OF_ONES))
+    if features in SHARES_OF_ONES:
+        share = SHARES_OF_ONES[features]
+        return share, math.sqrt(share * (1 - share))
+    if features == "skewed":
+        return SKEWED_MEAN, SKEWED_MEAN
 
     def moment(power: int) -> float:
         """E[min(X, c)^k] = e^{k²/2} Φ(log c - k) + c^k Φ(-log c), where log X is standard normal."""

@@ -17,16 +17,19 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
-from dpbench.inference.iterates import iterates
+from dpbench.inference.released_moments import released_moments
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
-from dpbench.privacy.noise import gaussian
+from dpbench.privacy.noise import Gaussian, gaussian
 from dpbench.privacy.procedures.least_eigenvalue import LeastEigenvalue
+from dpbench.privacy.queries.noisy_moments import NoisyMoments
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.second_moments import Gram, SecondMoments
 
 from ._gradient import ClippedGradients
 from ._whitened_gradient import quadratic_residuals
+
+CLIPPED_RESIDUALS = "Clipping residuals moves the minimum that the rounds aim at, which no interval covers."
 
 
 class ClippedResiduals(ClippedGradients):
@@ -75,37 +78,45 @@ class BoostedAdaSSP(Mechanism):
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         mu = gdp_of_epsilon(budget.epsilon, budget.delta) / math.sqrt(3)
-        curved = self._matrix(curator, mu, budget.delta)
+        squares, scales, ridge = self._matrix(curator, mu, budget.delta)
+        curved = Quadratic(squares, np.zeros(squares.shape[:2])).ridged(ridge)
         weights = np.zeros((curator.runs, curator.geometry.dimension))
         clip = np.full(curator.runs, self.clip)
-        pairs = np.empty((2, curator.runs, self.rounds, curator.geometry.dimension))
+        places, sums = np.empty((2, curator.runs, self.rounds, curator.geometry.dimension))
         for at in range(self.rounds):
             query = ClippedResiduals(curator.geometry, problem, weights, clip, "clipped_residuals")
             noise = query.noise(mu / math.sqrt(self.rounds))
             gradient = curator.release(query, noise)
-            pairs[:, :, at] = weights, -2 * gradient
+            places[:, at], sums[:, at] = weights, gradient
             weights = weights + Quadratic(curved.matrix, -2 * gradient).minimiser()
         centred = Quadratic(curved.matrix, -2 * (curved.matrix @ weights[..., None])[..., 0])
         fit = Fit(problem.minimise(problem.regularised(centred)), np.where(curved.positive_definite, OK, DIVERGED))
-        return fit.knowing(iterates(problem, pairs[0], pairs[1], np.tile(2 * noise.scale, self.rounds)))
+        # the sum of x(y - x'w) is X'y - X'Xw: its mean over the rounds and the noisy X'X tell a noisy X'y
+        middle, vector = places.mean(axis=1), sums.mean(axis=1)
+        vector = vector + (squares @ middle[..., None])[..., 0]
+        vector_scales = np.broadcast_to(noise.scale / math.sqrt(self.rounds), vector.shape)
+        moments = NoisyMoments(squares, vector, None, Gaussian(), scales, vector_scales)
+        return fit.knowing(released_moments(problem, moments, around=middle, remarks=(CLIPPED_RESIDUALS,)))
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
         return "its loss is not a squared error" if "truncation" in model.provides else None
 
-    def _matrix(self, curator: Curator, mu: float, delta: float) -> Quadratic:
-        """Return X'X with noise and AdaSSP's ridge, as the matrix of an objective."""
+    def _matrix(self, curator: Curator, mu: float, delta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return X'X with noise, (runs, D, D), the scale of the noise of each entry, and AdaSSP's ridge: (runs,)."""
         geometry = curator.geometry
         size, squared = geometry.dimension, geometry.squared_norm * geometry.replaced_rows
         proof = "Weyl's inequality: replacing a row moves X'X by a matrix of eigenvalues up to its squared norm"
         query = SecondMoments(geometry, ("xx",))
         if not query.size:  # an intercept alone, whose square adds up to n
             exact = query.matrix(np.zeros((curator.runs, 0)), curator.n)
-            return Quadratic(exact, np.zeros(exact.shape[:2]))
+            return exact, np.zeros_like(exact), np.zeros(curator.runs)
         answer = curator.ask(LeastEigenvalue(Gram(geometry), gaussian(squared, mu, proof)))[:, 0]
         least = np.maximum(0, answer - math.sqrt(math.log(6 / delta)) * squared / mu)
-        noisy = query.matrix(curator.release(query, query.gaussian(mu)), curator.n)
+        noise = query.gaussian(mu)
+        noisy = query.matrix(curator.release(query, noise), curator.n)
+        scales = query.matrix(np.broadcast_to(noise.scale, (curator.runs, query.size)), np.zeros(curator.runs))
         largest = squared * math.sqrt(2) / mu * math.sqrt(size * math.log(2 * size**2 / self.rho))
-        return Quadratic(noisy, np.zeros(noisy.shape[:2])).ridged(np.maximum(0, largest - least))
+        return noisy, scales, np.maximum(0, largest - least)
 
 
 @hookimpl

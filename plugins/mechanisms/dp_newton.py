@@ -18,7 +18,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.contracts.uncertainty import Uncertainty
 from dpbench.data.geometry import Geometry
-from dpbench.inference.iterates import Iterates, largest_mean, last_third, no_minimum
+from dpbench.inference.iterates import CLIPPED_AWAY, Iterates, largest_mean, last_third, no_minimum
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 
@@ -28,10 +28,7 @@ from ._gradient import ClippedGradients
 FLOOR = 0.75
 """The floor of the eigenvalues of the curvature, in units of the largest that noise alone makes."""
 
-LARGEST_SCORE = 20.0
-"""The largest standard deviation of scores that intervals allow for."""
-LEAST_COSINE = 1e-3
-"""Between the weights and the curvature times the weights; below it, the curvature along the weights is noise."""
+BOUND_ALONE = "it releases a bound of the curvature, which does not tell the curvature itself: mechanism.curvature=hessian does"
 
 
 @dataclass(frozen=True)
@@ -108,42 +105,15 @@ class Newton(Mechanism):
         """Return what the last third of the steps tell: their mean curvature, and where their gradients are zero."""
         if reason := no_minimum(problem):
             return reason
+        if self.clip < 1:
+            return CLIPPED_AWAY
+        if self.curvature == "bound":
+            return BOUND_ALONE
         last = steps[last_third(len(steps))]
         weights, gradients, matrices = (np.stack(part, axis=1) for part in zip(*last, strict=True))
-        matrix = matrices.mean(axis=1)
-        if self.curvature == "bound":
-            matrix = _second_derivative(matrix, weights.mean(axis=1), problem.n)
         spread = np.full(len(noise), off_diagonal / math.sqrt(len(last)))
         noises = np.repeat(noise[:, None], len(last), axis=1)
-        return Iterates(weights, gradients, noises, largest_mean(problem), spread, clipped=self.clip < 1, curvature=matrix)
-
-
-def _second_derivative(bound: np.ndarray, weights: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return about the sum of the second derivatives, given that of the bound, if the scores x'w are normal: (runs, D, D).
-
-    With the bound b and the derivative h of a score s, it is E[h]/E[b] times the bound across the weights, and E[hs²]/E[bs²]
-    times it along them (Stein's lemma). The variance of the scores follows from w'Bw = n E[bs²].
-    """
-    nodes, shares = np.polynomial.hermite_e.hermegauss(40)
-    shares = shares / shares.sum()
-    image = np.einsum("rij,rj->ri", bound, weights)
-    along = np.maximum(np.einsum("ri,ri->r", weights, image), 0.0)
-    low, high = np.zeros((2, len(n)))
-    high = high + LARGEST_SCORE
-    for _ in range(40):
-        middle = (low + high) / 2
-        score = middle[:, None] * nodes
-        below = (score * np.tanh(score / 2) / 2) @ shares < along / n
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    score = np.maximum(high, 1e-6)[:, None] * nodes
-    bounds, derivatives = np.tanh(score / 2) / (2 * score), 1 / (4 * np.square(np.cosh(score / 2)))
-    across = (derivatives @ shares) / (bounds @ shares)
-    with_it = (derivatives * score**2) @ shares / ((bounds * score**2) @ shares)
-    # where noise makes B indefinite along the weights, there is no line to correct
-    length = np.linalg.norm(image, axis=1) * np.linalg.norm(weights, axis=1)
-    clear = along > LEAST_COSINE * length
-    line = image[:, :, None] * image[:, None, :] * np.where(clear, 1 / np.where(clear, along, 1.0), 0.0)[:, None, None]
-    return np.asarray(across[:, None, None] * bound + (with_it - across)[:, None, None] * line)
+        return Iterates(weights, gradients, noises, largest_mean(problem), spread, curvature=matrices.mean(axis=1))
 
 
 @hookimpl

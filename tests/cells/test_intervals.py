@@ -87,6 +87,16 @@ def test_the_record_has_the_first_run_and_coverage_over_all_runs() -> None:
     assert smallest_coverage(table) == 0.5
 
 
+def test_runs_in_which_an_interval_is_infinite_count_as_having_none() -> None:
+    known = {"low": np.array([[0.0, -np.inf], [0.0, 1.0]]), "high": np.array([[1.0, np.inf], [1.0, 3.0]])}
+    truth = {f"reference_{end}": np.zeros((2, 2)) for end in ("low", "high")} | {"truth": np.full((2, 2), 5.0)}
+    table = summarised([{**known, **truth}], ("intercept", "x"), exact=True)
+    assert (table["x"]["shown"], table["x"]["coverage"], table["x"]["width"]) == (0.5, 0.0, 2.0)
+    assert not {"low", "high"} & set(table["x"])
+    never = summarised([{name: values[:1] for name, values in {**known, **truth}.items()}], ("intercept", "x"), exact=True)
+    assert (never["x"]["shown"], "coverage" in never["x"], "width" in never["x"]) == (0.0, False, False)
+
+
 def test_the_smallest_coverage_is_that_of_a_slope_and_absent_without_a_truth() -> None:
     assert smallest_coverage({"intercept": {"coverage": 0.1}, "x": {"coverage": 0.9}, "z": {"coverage": 0.8}}) == 0.8
     assert smallest_coverage({"intercept": {"coverage": 0.1}, "x": {"low": 0.0}}) is None

@@ -35,6 +35,18 @@ def test_coverage_is_absent_where_the_truth_is_not_known_and_everything_where_th
     assert all(np.isnan(value).all() for value in measured(INTERVALS, (unknown, unknown), TRUTH, True).values())
 
 
+def test_a_slope_whose_interval_is_infinite_does_not_count() -> None:
+    low, high = np.array([[9.0, 1.0, -np.inf]]), np.array([[9.1, 3.0, np.inf]])
+    one = Intervals("iterates", INTERVALS.centre, INTERVALS.standard_errors, low, high)
+    found = measured(one, REFERENCE, TRUTH, True)
+    assert found["inference/coverage"][0] == 1.0
+    assert found["inference/width_ratio"][0] == pytest.approx(2 / 0.5)
+    none = Intervals(
+        "iterates", INTERVALS.centre, INTERVALS.standard_errors, np.full_like(low, -np.inf), np.full_like(high, np.inf)
+    )
+    assert all(np.isnan(value).all() for value in measured(none, REFERENCE, TRUTH, True).values())
+
+
 def test_without_an_intercept_every_coefficient_counts() -> None:
     assert measured(INTERVALS, REFERENCE, TRUTH, False)["inference/coverage"][0] == pytest.approx(1 / 3)
 

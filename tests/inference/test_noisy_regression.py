@@ -91,25 +91,37 @@ def test_where_only_squares_have_noise_the_floor_is_theirs() -> None:
 
 def test_the_allowance_for_a_hidden_column_is_in_the_columns_own_units() -> None:
     """A column with 100 times the noise is hidden: its coefficient is allowed no less than with even noise."""
-    matrix, vector, law = np.diag([900.0, 4.0])[None], np.array([[300.0, 1.0]]), LAWS["gaussian"]
+    matrix, vector, square, law = np.diag([900.0, 4.0])[None], np.array([[300.0, 1.0]]), np.array([200.0]), LAWS["gaussian"]
     scale = np.array([[[4.0, 4.0], [4.0, 4.0]]])
-    even = NoisyRegression.of(NoisyMoments(matrix, vector, None, law, scale, np.full((1, 2), 4.0)))
+    even = NoisyRegression.of(NoisyMoments(matrix, vector, square, law, scale, np.full((1, 2), 4.0)))
     uneven = NoisyRegression.of(
-        NoisyMoments(matrix, vector, None, law, scale * [[1.0, 100.0], [100.0, 100.0]], np.array([[4.0, 400.0]]))
+        NoisyMoments(matrix, vector, square, law, scale * [[1.0, 100.0], [100.0, 100.0]], np.array([[4.0, 400.0]]))
     )
     allowed = [float(fit.floor_bias[0, 1, 1] * fit.columns[0, 1] ** 2) for fit in (even, uneven)]
     assert 0 < allowed[0] < allowed[1]
 
 
+def test_without_the_square_of_the_target_the_allowance_begins_at_twice_the_floor() -> None:
+    matrix, vector, scale = np.diag([900.0, 12.0])[None], np.array([[300.0, 1.0]]), np.full((1, 2, 2), 8 / np.sqrt(2))
+    moments = NoisyMoments(matrix, vector, np.array([200.0]), LAWS["gaussian"], scale, np.full((1, 2), 4.0))
+    known, unknown = (NoisyRegression.of(replace(moments, square=square)) for square in (moments.square, None))
+    assert known.floor == pytest.approx(8.0)
+    assert not known.floor_bias.any()
+    assert unknown.floor_bias[0, 1, 1] > 0
+
+
 def test_what_the_floor_hides_widens_the_hidden_directions_alone() -> None:
-    """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4."""
+    """One eigenvalue of 100 is shown, one of 4 is half below a floor of 8: it is allowed half of √(R/f), squared over 4.
+
+    R is what the fit explains, 33, and two standard errors of its noise: 4β'β for c, and 2β'Vβ less the diagonal's excess for Q.
+    """
     moments = NoisyMoments(
         np.diag([100.0, 4.0])[None], np.array([[50.0, 8.0]]), np.array([60.0]), LAWS["gaussian"],
         np.full((1, 2, 2), 8 / np.sqrt(2)), np.full((1, 2), 1.0),
     )  # fmt: skip
     fit = NoisyRegression.of(moments)
     assert fit.floor == pytest.approx(8.0)
-    explained = 50**2 / 100 + 8**2 / 8
+    explained = 50**2 / 100 + 8**2 / 8 + 2 * np.sqrt(4 * 1.25 + 2 * 32 * 1.25**2 - 32 * (0.5**4 + 1))
     np.testing.assert_allclose(fit.floor_bias[0], np.diag([0.0, 0.25 * explained / 32]), atol=1e-12)
 
 

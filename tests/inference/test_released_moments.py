@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t
 
 from dpbench.contracts.uncertainty import Covers, IntervalRequest, Intervals, Method
-from dpbench.inference.released_moments import APPROXIMATION, NAIVE_TABLE, RANGE_ONLY, ReleasedMoments
+from dpbench.inference.released_moments import NAIVE_TABLE, RANGE_ONLY, ReleasedMoments
 from dpbench.privacy.queries.noisy_moments import NoisyMoments
 
 from .moments_factory import COEFFICIENTS, LAWS, exact_sums, noisy
@@ -123,14 +123,6 @@ def test_without_the_square_of_the_target_the_intervals_say_that_they_are_conser
     assert bounded.remarks == (RANGE_ONLY,)
     assert known.remarks == ()
     assert (bounded.high - bounded.low > known.high - known.low).all()
-
-
-def test_the_approximation_of_logistic_regression_is_named_and_rescaled() -> None:
-    moments = noisy(exact_sums(2, N, np.random.default_rng(12)), 5.0)
-    twice, once = made(moments, factor=2.0, exact=False), made(moments)
-    np.testing.assert_allclose(twice.low, 2 * once.low)
-    assert twice.remarks == (APPROXIMATION,)
-    assert twice.residual_variance is None
 
 
 def test_a_method_that_a_release_does_not_allow_is_a_reason() -> None:

@@ -80,14 +80,30 @@ def test_a_fit_is_a_release_with_statement_ledger_and_intervals() -> None:
 
 
 def test_the_only_number_next_to_an_interval_is_its_estimate() -> None:
-    """The weights of `best` are those of its last step: predictions use them, and intervals need not hold them."""
-    fitted = simulated(mechanism="best", epsilon=1.0).fit(*people())
+    """The weights of `boosted_adassp` are those of its last round: predictions use them, and intervals need not hold them."""
+    fitted = simulated(mechanism="boosted_adassp", epsilon=1.0).fit(*people())
     rows = fitted.intervals_
     assert list(rows) == ["estimate", "standard_error", "low", "high", "scaled"]
     assert rows["estimate"].between(rows["low"], rows["high"]).all()
     weights = fitted.release_.weights_in_own_units()
     assert not np.allclose([weights[name] for name in rows.index], rows["estimate"])
     np.testing.assert_allclose(fitted.coef_, [weights[name] for name in fitted.coef_names_])
+
+
+@pytest.mark.parametrize("mechanism", ["dp_gd", "boosted_adassp"])
+def test_the_interval_of_a_level_that_no_row_has_holds_zero_or_is_infinite(mechanism: str) -> None:
+    """In each of 6 seeds; that of `dp_gd` left 0 out in 17 of 24, of `boosted_adassp` in 8. The age has a finite one in most."""
+    draws = np.random.default_rng(1)
+    frame = pandas.DataFrame({"age": draws.uniform(18, 100, 6_000), "dept": draws.choice(["A", "B", "C"], 6_000)})
+    target = pandas.Series(np.clip(5 + 0.1 * frame.age + draws.normal(0, 3, 6_000) + (frame.dept == "A"), 0, 60), name="los")
+    bounds = {"age": (18, 100), "dept": {"levels": ["A", "B", "C", "never"]}, "los": (0, 60)}
+    finite = 0
+    for seed in range(6):
+        model = dpbench.PrivateRegressor(mechanism, epsilon=1.2, bounds=bounds, noise="simulation", random_state=seed)
+        rows = model.fit(frame, target).intervals_
+        assert rows["low"]["dept=never"] <= 0 <= rows["high"]["dept=never"]
+        finite += bool(np.isfinite(rows["high"]["age"]))
+    assert finite >= 4
 
 
 def test_a_fit_is_charged_to_the_table_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from dpbench.inference.settings import InferenceSettings
 from dpbench.inference.wording import absent
 from dpbench.privacy.noise import Laplace, Law
 from dpbench.privacy.queries.noisy_moments import NoisyMoments
-from dpbench.releases.interval_making import NOT_CENTRED, OWN_CLASS, check_method, make_section, sentence_of_statement
+from dpbench.releases.interval_making import NOT_CENTRED, OWN_CLASS, UNBOUNDED, check_method, make_section, sentence_of_statement
 from dpbench.releases.released_intervals import NoIntervals, ReleasedIntervals
 
 GEOMETRY = Geometry(("a",), (), True, "box", "real")
@@ -93,6 +93,22 @@ def test_a_section_says_if_it_is_not_centred_on_the_weights() -> None:
     assert isinstance(made, ReleasedIntervals)
     assert not made.centred_on_weights
     assert made.sentence.endswith(NOT_CENTRED)
+
+
+def test_an_infinite_interval_is_none_in_the_file_and_named_in_the_sentence() -> None:
+    class HalfKnown(Uncertainty):
+        methods: ClassVar = ("iterates",)
+
+        def intervals(self, request: IntervalRequest) -> Intervals | str:
+            ends = np.array([[0.3, -np.inf]]), np.array([[0.7, np.inf]])
+            return Intervals("iterates", request.weights, np.array([[0.1, np.inf]]), *ends)
+
+    made = section_of(HalfKnown())
+    assert isinstance(made, ReleasedIntervals)
+    assert made.coefficients["a"] == {"estimate": -1.0, "standard_error": None, "low": None, "high": None}
+    assert made.coefficients["intercept"]["high"] == 0.7
+    assert made.rows["a"] == {"estimate": -1.0, "standard_error": np.inf, "low": -np.inf, "high": np.inf}
+    assert f"{UNBOUNDED} a." in made.sentence
 
 
 def test_where_the_population_has_no_intervals_those_of_the_table_are_made() -> None:

@@ -87,6 +87,14 @@ def test_intervals_are_against_those_without_privacy_and_say_how_often_they_cove
     assert rows_of(make_cell())[0].intervals == "none"
 
 
+def test_intervals_that_hardly_overlap_those_without_privacy_are_not_compared_in_width() -> None:
+    tags, metrics = {"dpbench.interval_method": "delta"}, {"inference/width_ratio_median": 0.82, "inference/overlap_mean": 0.03}
+    row = rows_of(make_cell(metrics=metrics, tags=tags))[0]
+    assert row.intervals == "elsewhere: the overlap with those without privacy is 0.03"
+    metrics["inference/overlap_mean"] = 0.6
+    assert rows_of(make_cell(metrics=metrics, tags=tags))[0].intervals == "0.82 times as wide"
+
+
 @pytest.mark.parametrize(
     ("share", "text"),
     [(None, "–"), (-0.0001, "0.0 %"), (0.0, "0.0 %"), (-0.004, "-0.4 %"), (0.0123, "1.2 %"), (0.0996, "10.0 %"), (3.16, "316 %")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -52,6 +53,21 @@ def test_where_the_floor_is_active_intervals_may_be_wide_but_not_narrow(script) 
 def test_a_single_coefficient_is_named_except_with_heteroscedastic_errors(script) -> None:
     assert "errors: weak at ε = 1." in next(script.verdicts([cell(0.95, least=0.89)]))
     assert "errors: none." in next(script.verdicts([cell(0.95, least=0.89, design="heteroscedastic")]))
+
+
+def test_a_cell_in_which_hardly_a_slope_has_an_interval_is_listed_and_has_no_row(script) -> None:
+    def descent(shown: float) -> CellRecord:
+        row = {"coverage": 0.96, "reference_coverage": 0.951, "shown": shown}
+        known = cell(0.95, "iterates", "dp_gd", "collinear" if shown < 0.05 else "binary")
+        params = {**known.params, "inference.covers": "population"}
+        return replace(
+            known, params=params, detail=DetailInMemory(intervals={"x1": row, "x2": {"shown": 0.0, "reference_coverage": 1}})
+        )
+
+    cells = [descent(0.04), descent(0.8)]
+    assert script.refused(cells, "dataset").endswith("infinite: collinear at ε = 1.")
+    (row,) = script.other_rows(cells, "dataset")
+    assert row == ("binary", "1", "population", "0.40", "0.950 ± 0.010", "0.960", "3", "0.976 (0.951)")
 
 
 def test_a_cell_without_intervals_has_no_row(script) -> None:

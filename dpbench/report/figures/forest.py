@@ -108,7 +108,8 @@ def forest_of(data: FigureData) -> Forest | None:
     # methods stand side by side; what else makes intervals differ, such as the level, makes panels
     keys = dict.fromkeys((*data.spec.panels, data.spec.x))
     data = data.with_panels(*(key for key in keys if key not in CURVES and not key.startswith("mechanism.")))
-    shown = [cell for cell in measured if cell.epsilon == epsilon and cell.detail.intervals]
+    # the interval of each coefficient of the first run may be infinite, which is recorded as none
+    shown = [cell for cell in measured if cell.epsilon == epsilon and _ends(cell.detail.intervals, slopes([cell])) is not None]
     curves = data.curves(sorted(shown, key=lambda cell: not cell.ranked))
     names = list(curves)[:MAX_CURVES]
     panels = data.by_panel([cell for cell in shown if data.curve_name(cell) in names])
@@ -160,8 +161,9 @@ def _draw_panel(
     tables = [cell.detail.intervals for cell in cells]
     reference = next((ends for table in tables if (ends := _ends(table, names, "reference_")) is not None), None)
     truth = next((values for table in tables if (values := _column(table, names, "truth")) is not None), None)
-    intervals = [ends for table in tables if (ends := _ends(table, names)) is not None]
-    _scale(axes, [*([] if reference is None else [reference]), *intervals], truth)
+    drawn = [(cell, ends) for cell in cells if (ends := _ends(cell.detail.intervals, names)) is not None]
+    if drawn or reference is not None:
+        _scale(axes, [*([] if reference is None else [reference]), *(ends for _, ends in drawn)], truth)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
@@ -175,7 +177,7 @@ def _draw_panel(
     if reference is not None:
         cut |= _draw_intervals(axes, places - 0.5 + step, reference, look)
         add_handle(handles, REFERENCE, Line2D([], [], label=REFERENCE, **look))
-    for index, (cell, ends) in enumerate(zip(cells, intervals, strict=True)):
+    for index, (cell, ends) in enumerate(drawn):
         name = data.curve_name(cell)
         mark = data.styles[name]
         at = places - 0.5 + (index + 2) * step

@@ -20,7 +20,8 @@ def test_every_design_has_known_coefficients_and_the_rows_that_its_name_says(nam
     assert table.coefficients is not None
     assert len(table.coefficients) == len(table.columns) + 1
     trained = int(SPLITS.sizes(table.rows)[1])
-    assert trained == (2_000 if name.startswith("n2000_") or name == "lin2026_e1" else 20_000)
+    small = {"n500_d5": 500, "lin2026_e1": 2_000}
+    assert trained == (2_000 if name.startswith("n2000_") else small.get(name, 20_000))
     assert design.display_name == name
     assert design.redrawn()
 

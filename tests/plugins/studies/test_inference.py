@@ -15,15 +15,17 @@ def test_the_grid_is_every_design_method_mechanism_and_epsilon_with_two_thousand
     assert {point["dataset"]["design"] for point in points} == set(DESIGNS)
     assert {point["mechanism"]["name"] for point in points} == {"ssp", "adassp", "fm", "dpba"}
     assert {point["inference"]["method"] for point in points} == {"naive", "delta", "bootstrap"}
-    assert {point["epsilon"] for point in points} == {0.5, 1, 3.2}
+    assert {point["epsilon"] for point in points} == {0.3, 1, 3}
     assert {(point["splits"]["repeats"], point["budget"], point["delta"]) for point in points} == {(2000, "matched", 1e-6)}
-    assert len(points) == 14 * 4 * 3 * 3
+    assert len(points) == 18 * 4 * 3 * 3
 
 
-def test_gradient_descent_has_three_hundred_tables() -> None:
+def test_every_descent_has_four_hundred_tables_and_covers_both() -> None:
     points = [point.config for point in grid_points(["experiment=inference/descent"])]
-    assert {point["splits"]["repeats"] for point in points} == {300}
+    assert {point["splits"]["repeats"] for point in points} == {400}
     assert {point["dataset"]["design"] for point in points} == set(DESIGNS)
+    assert {point["mechanism"]["name"] for point in points} == {"dp_gd", "boosted_adassp", "best"}
+    assert {point["inference"]["covers"] for point in points} == {"population", "table"}
 
 
 def test_each_preset_says_what_is_chosen() -> None:
