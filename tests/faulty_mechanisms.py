@@ -118,6 +118,11 @@ def one_row_fit(self: Any, curator: Any, problem: Any, budget: Any) -> Fit:
     return fitted(self, curator, problem, budget, bound=1 / problem.geometry.replaced_rows)
 
 
+def leaking_fit(self: Any, curator: Any, problem: Any, budget: Any) -> Fit:
+    curator.leak("the mean target", "it is shown to the reader", lambda sample: sample.moments.xy[:, 0])
+    return fitted(self, curator, problem, budget)
+
+
 def growing_fit(self: Any, curator: Any, problem: Any, budget: Any) -> Fit:
     return fitted(self, curator, problem, budget, spent=0.05 if 1 < budget.epsilon < 100 else 1.0)
 
@@ -157,7 +162,7 @@ def mechanism_faults(plain: type) -> dict[str, Any]:
         "noise falls": subclass(small, fit=growing_fit),
         "limit": subclass(small, finish=finishing(lambda weights: 2 * weights)),
         "every table": subclass(small, finish=finishing(few_columns)),
-        "ledger equals budget": subclass(small, fit=fit(spent=0.5)),
+        "ledger within budget": subclass(small, fit=leaking_fit),
         "additive answers": subclass(small, fit=asking(RowSum(centred=True))),
         "noise reaches weights": subclass(small, fit=exact_fit),
         "replay": subclass(small, fit=fit(bound=0.5)),

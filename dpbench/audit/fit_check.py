@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpbench.accounting.composition import compose
+from dpbench.audit.deterministic_checks import ALONE_TOLERANCE, ROW_TOLERANCE
 from dpbench.audit.neighbours import (
     MAX_CONTRIBUTIONS,
     ROUNDS,
@@ -23,6 +24,7 @@ from dpbench.audit.neighbours import (
     search,
 )
 from dpbench.audit.same_state import same_state
+from dpbench.audit.tables import extreme_rows
 from dpbench.audit.transcript import Transcript, fit_again, transcript_of
 from dpbench.base.core_classes import is_core_class
 from dpbench.base.pristine_process import TaskFailed, run_pristine
@@ -42,10 +44,10 @@ from dpbench.privacy.replay import ROUNDING, Violation
 
 RUNS_ALONE = 3
 """Runs whose result must follow from their own answers alone."""
-ALONE_TOLERANCE = 1e-6
-"""Relative tolerance of a run's weights when other runs got other answers: a solver may stop when all runs have converged."""
 PAIRED_ROWS = 500
 """Rows of a run that are paired with each other."""
+EXTREME_ROWS = 200
+"""Real rows that contribute one by one: those that lie furthest out in some column."""
 STRANGERS = 50
 """Made-up rows among which the real ones contribute a second time."""
 SECOND_CHUNK = 5_003
@@ -133,17 +135,26 @@ def _check_ratio(answer: Answer, noise: Noise | Procedure, ratio: float) -> None
 
 
 def _check_sum(query: Query, rows: Rows, run: int, exact: np.ndarray, generator: np.random.Generator) -> None:
-    """Check that rows contribute the same in another order, in other chunks, and among rows that are made up."""
+    """Check that rows contribute the same in another order, in other chunks, among rows that are made up, and alone."""
     strangers = random_rows(rows.geometry, generator, STRANGERS)
     mixed = Rows(np.concatenate([rows.z, strangers.z]), rows.geometry)
     order = generator.permutation(mixed.n)
+    extreme = extreme_rows(rows, EXTREME_ROWS)
+    together = np.zeros((len(extreme), query.size))
     total, size = np.zeros(query.size), np.zeros(query.size)
     for start in range(0, mixed.n, SECOND_CHUNK):
         index = order[start : start + SECOND_CHUNK]
-        parts = contributions(query, mixed.take(index), run)[index < rows.n]
+        parts = contributions(query, mixed.take(index), run)
+        _, at, among = np.intersect1d(extreme, index, assume_unique=True, return_indices=True)
+        together[at] = parts[among]
+        parts = parts[index < rows.n]
         total += parts.sum(axis=0)
         size += np.abs(parts).sum(axis=0)
-    if not (np.abs(total - exact) <= ROUNDING * (size + np.abs(exact)) + np.finfo(float).tiny).all():
+    alone = np.concatenate([contributions(query, rows.take(np.array([at])), run) for at in extreme])
+    # what is small next to other contributions may be nothing but rounding
+    same = np.abs(together - alone) <= ROW_TOLERANCE * np.abs(alone).max(initial=float(size.max() / rows.n))
+    equal = np.abs(total - exact) <= ROW_TOLERANCE * (size + np.abs(exact)) + np.finfo(float).tiny
+    if not (same.all() and equal.all()):
         raise Violation(f"What a row contributes to the query {query.name!r} depends on other rows, or on what came before.")
 
 

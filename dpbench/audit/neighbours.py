@@ -2,7 +2,8 @@
 
 A pair is a row and its replacement. A pair of tables is a few common rows plus one or the other. If persons have several rows,
 all rows of one person are replaced, and a row may be missing: it is a row of zeros, also in its first column. There are pairs
-that attain the proven bounds, corners, changes of a one-hot level, random pairs, and pairs that a local search makes worse.
+that attain the proven bounds, corners, small rows, changes of a one-hot level, random pairs, and pairs that a local search makes
+worse.
 """
 
 import math
@@ -24,6 +25,8 @@ EQUAL_FEATURE_VALUES = 13
 """Values of the equal features with which attaining pairs are tried."""
 PAIRS_OF_EACH_KIND = 8
 """Corners, random pairs and one-hot changes that are tried."""
+SMALL_SIZES = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Sizes of small rows, in units of a corner's: a query that divides by a norm moves most at rows near zero, not at corners."""
 RANDOM_PAIRS = 400
 """Random pairs that the search begins with, in addition to those that are tried anyway."""
 ROUNDS = 40
@@ -89,6 +92,7 @@ def fixed_and_random_pairs(geometry: Geometry, generator: np.random.Generator) -
     each = PAIRS_OF_EACH_KIND
     random = [_random_pairs(geometry, generator, each, corner, name) for name, corner in (("corners", 1.0), ("random", 0.0))]
     parts = [ones_to_zeros(geometry), attaining_pairs(geometry), *random]
+    parts += [_small_pairs(geometry, generator, size) for size in SMALL_SIZES]
     for members in geometry.groups:
         rows = random_rows(geometry, generator, each, corner=1.0)
         parts.append(Pairs(_at_level(rows, members, 0), _at_level(rows, members, -1), ("one-hot change",) * each))
@@ -158,6 +162,15 @@ def _random_pairs(geometry: Geometry, generator: np.random.Generator, count: int
     """Return pairs of random rows."""
     first, second = (random_rows(geometry, generator, count, corner) for _ in range(2))
     return Pairs(first, second, (origin,) * count)
+
+
+def _small_pairs(geometry: Geometry, generator: np.random.Generator, size: float) -> Pairs:
+    """Return pairs of corners whose numeric features are multiplied by ``size``, at no level of any one-hot group."""
+    first, second = (random_rows(geometry, generator, PAIRS_OF_EACH_KIND, corner=1.0).z.copy() for _ in range(2))
+    for z in (first, second):
+        z[:, 1 + _numeric_columns(geometry)] *= size
+        z[:, [1 + member for members in geometry.groups for member in members]] = 0.0
+    return Pairs(Rows(first, geometry), Rows(second, geometry), ("small rows",) * PAIRS_OF_EACH_KIND)
 
 
 def random_rows(geometry: Geometry, generator: np.random.Generator, count: int, corner: float = 0.5) -> Rows:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dpbench.audit.neighbours import Pairs, columns_of, common_rows, nudge, random_rows, zero_rows
+from dpbench.audit.neighbours import Pairs, columns_of, common_rows, nudge, ones_to_zeros, random_rows, zero_rows
 from dpbench.base.core_classes import is_core_class
 from dpbench.data.geometry import Geometry
 from dpbench.data.scaling import Rows
@@ -28,6 +28,21 @@ def common_tables(geometry: Geometry, count: int) -> list[Rows]:
     generator = np.random.default_rng(count)
     equal = random_rows(geometry, generator, 1).take(np.zeros(count, dtype=int))
     return [common_rows(geometry, count), zero_rows(geometry, count), random_rows(geometry, generator, count, 1.0), equal]
+
+
+def extreme_rows(rows: Rows, count: int) -> np.ndarray:
+    """Return the positions of about ``count`` rows: of every column, as many as lie furthest from the column's mean.
+
+    What a query makes of a row depends on the other rows most often there: where outliers are dropped, clipped or ranked.
+    """
+    distances = np.abs(rows.z[:, 1:] - rows.z[:, 1:].mean(axis=0))
+    each = min(-(-count // distances.shape[1]), rows.n)
+    return np.unique(np.argpartition(-distances, each - 1, axis=0)[:each])
+
+
+def outlier_table(geometry: Geometry, count: int) -> Rows:
+    """Return rows of zeros and a row of ones, which lies √(count - 1) standard deviations from their mean."""
+    return Rows(np.vstack([zero_rows(geometry, count - 1).z, ones_to_zeros(geometry).first.z]), geometry)
 
 
 def looks_at_rows(answer: Answer) -> bool:

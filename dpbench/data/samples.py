@@ -247,7 +247,8 @@ def sum_contributions(query: Summand, chunks: Iterable[Rows], run: int) -> np.nd
 
 def row_contributions(query: Summand, rows: Rows, run: int) -> np.ndarray:
     """Return what each row adds to a query's answer, which must be one vector per row: (rows, size)."""
-    parts, shape = np.asarray(query.contribution(rows, run)), (rows.n, query.size)
+    # sums of single precision would depend on the order of the rows
+    parts, shape = np.asarray(query.contribution(rows, run), dtype=float), (rows.n, query.size)
     if parts.shape != shape:
         raise ValueError(f"The contributions to a query must have the shape (rows, size) = {shape}. Got {parts.shape} instead.")
     return parts

@@ -7,16 +7,17 @@ import numpy as np
 
 from dpbench.accounting.costs import Currency
 from dpbench.audit.deterministic_checks import check_runs_alone, fit_batch
-from dpbench.base.errors import near_names
+from dpbench.base.errors import described, near_names
 from dpbench.contracts.fit import FAILED_TEST, OK
 from dpbench.contracts.model import Capability
 from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import Rows
 from dpbench.privacy.noise import Noise
 from dpbench.registry.lookup import registry
 from dpbench.testing.checks import Failure, NotApplicable, law
 from dpbench.testing.designs import design_rows, every_design
 from dpbench.testing.guarded import guarded
-from dpbench.testing.mechanism_case import MechanismCase, named_tables
+from dpbench.testing.mechanism_case import CheckedFit, MechanismCase, named_tables
 
 EPSILONS = (0.1, 1.0, 10.0)
 VANISHING_NOISE = 1e9
@@ -114,17 +115,21 @@ def noise_falls(case: MechanismCase) -> None:
     if not case.claims_privacy:
         raise NotApplicable("it claims no privacy")
     rows = design_rows("regular", case.model)
-    scales: list[dict[str, float]] = []
+    scales: dict[float, dict[str, float]] = {}
     for epsilon in EPSILONS:
-        answers = reversed(case.fit(rows, epsilon=epsilon).tape)  # the first answer to each query stays
-        scales.append({answer.query: float(answer.noise.scale.mean()) for answer in answers if isinstance(answer.noise, Noise)})
-    common = set.intersection(*map(set, scales))
+        if isinstance(fitted := _fit_at(case, rows, epsilon), str):
+            continue
+        answers = reversed(fitted.tape)  # the first answer to each query stays
+        scales[epsilon] = {each.query: float(each.noise.scale.mean()) for each in answers if isinstance(each.noise, Noise)}
+    if len(scales) < 2:
+        raise NotApplicable(f"it fits at fewer than two of ε = {', '.join(f'{epsilon:g}' for epsilon in EPSILONS)}")
+    common = set.intersection(*map(set, scales.values()))
     if not common:
         raise NotApplicable("no answer is noise on a sum that is asked for at every ε")
     for query in sorted(common):
-        values = [each[query] for each in scales]
+        values = [each[query] for each in scales.values()]
         if any(later > earlier * (1 + 1e-9) for earlier, later in pairwise(values)):
-            pairs = ", ".join(f"{value:.3g} at ε = {epsilon:g}" for epsilon, value in zip(EPSILONS, values, strict=True))
+            pairs = ", ".join(f"{value:.3g} at ε = {epsilon:g}" for epsilon, value in zip(scales, values, strict=True))
             raise Failure(f"The mean scale of the noise on {query!r} is {pairs}.")
 
 
@@ -138,13 +143,22 @@ def limit(case: MechanismCase) -> None:
     if "truncation" in case.model.provides and "polynomial" in case.component.needs:
         raise NotApplicable(f"it fits {case.model.name}, whose polynomial is a truncation of the loss")
     rows = design_rows("regular", case.model)
-    fitted = case.fit(rows, epsilon=VANISHING_NOISE)
+    if isinstance(fitted := _fit_at(case, rows, VANISHING_NOISE), str):
+        raise NotApplicable(fitted)
     exact = fitted.problem.exact(WholeSample(rows)).weights[0]
     error = float(np.abs(rows.x @ (fitted.fit.weights[0] - exact)).max())
     if not error <= LIMIT_TOLERANCE:
         raise Failure(
             f"At ε = {VANISHING_NOISE:g} a prediction of {case.model.name} differs from the non-private one by {error:.3g}."
         )
+
+
+def _fit_at(case: MechanismCase, rows: Rows, epsilon: float) -> CheckedFit | str:
+    """Return a fit, or why there is none: a mechanism may refuse an ε, or have a price that holds for a small ε alone."""
+    try:
+        return case.fit(rows, epsilon=epsilon)
+    except Exception as error:  # noqa: BLE001  a plugin may raise anything
+        return f"at ε = {epsilon:g} a fit ends with an error: {described(error)}"
 
 
 @law(

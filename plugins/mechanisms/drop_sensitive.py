@@ -45,7 +45,7 @@ class DropSensitive(Mechanism):
     handles_persons: ClassVar[bool] = True
     guarantee: ClassVar[str] = "its base's"
     expected_failures: ClassVar[Mapping[str, str]] = {
-        "ledger equals budget": "the default base releases the exact fit of the other columns",
+        "ledger within budget": "the default base releases the exact fit of the other columns",
         "limit": "the sensitive columns have no weight at any ε",
     }
 

@@ -39,7 +39,7 @@ class NoPrivacy(Mechanism):
     moments_alone: ClassVar[bool] = True
     depends_on_budget: ClassVar[bool] = False
     expected_failures: ClassVar[Mapping[str, str]] = {
-        "ledger equals budget": "the baseline releases the exact fit",
+        "ledger within budget": "the baseline releases the exact fit",
     }
 
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:

@@ -46,7 +46,7 @@ class Truncated(Mechanism):
     depends_on_budget: ClassVar[bool] = False
     needs: ClassVar[frozenset[Capability]] = frozenset({"polynomial"})
     expected_failures: ClassVar[Mapping[str, str]] = {
-        "ledger equals budget": "the control releases the exact fit of the truncated loss",
+        "ledger within budget": "the control releases the exact fit of the truncated loss",
     }
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:

@@ -43,6 +43,11 @@ def faults() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def honest() -> ModuleType:
+    return load_module("honest")
+
+
+@pytest.fixture(scope="session")
 def cases() -> ModuleType:
     return CASES
 

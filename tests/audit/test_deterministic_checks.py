@@ -42,6 +42,13 @@ class FoldAverage(Plain):
         return super().fitted(query, np.broadcast_to(answer.mean(axis=0), answer.shape), curator)
 
 
+class SlightShare(Plain):
+    """Adds to the answers of every run a thousandth of the next run's."""
+
+    def fitted(self, query: Any, answer: np.ndarray, curator: Any) -> Fit:
+        return super().fitted(query, answer + 1e-3 * np.roll(answer, 1, axis=0), curator)
+
+
 class HealthOfAllRuns(Plain):
     """Its weights are those of each run, one health event is not."""
 
@@ -68,6 +75,19 @@ class KnownSeed(Plain):
 
     def known_epsilon(self, answer: np.ndarray) -> float:
         return 1e9 if np.abs(answer).max() < 20 else 1.0
+
+
+class RefusingKnownSeed(KnownSeed):
+    """Subtracts the simulator's noise, and refuses an ε above 50."""
+
+    def fit(self, curator: Any, problem: Any, budget: Any) -> Fit:
+        if budget.epsilon > 50:
+            raise ValueError("a larger epsilon protects nothing")
+        object.__setattr__(self, "epsilon", budget.epsilon)
+        return super().fit(curator, problem, budget)
+
+    def known_epsilon(self, answer: np.ndarray) -> float:
+        return float(vars(self)["epsilon"])
 
 
 class Constant(Plain):
@@ -106,6 +126,8 @@ class Sums(RowQuery):
                 return y / max(np.abs(y).max(), 1e-9)
             case "position":
                 return y * np.arange(1, rows.n + 1)[:, None]
+            case "outliers":
+                return y * (np.abs(y - y.mean()) <= 3 * y.std())
             case "large tables":
                 return y if rows.n <= 60 else 4 * y
             case "duplicates":
@@ -159,7 +181,7 @@ def subject(make):
     return of
 
 
-@pytest.mark.parametrize("fault", [FoldAverage, HealthOfAllRuns])
+@pytest.mark.parametrize("fault", [FoldAverage, SlightShare, HealthOfAllRuns])
 def test_a_run_that_depends_on_other_runs_is_caught(fault, subject) -> None:
     check_fits(subject(Plain()))
     with pytest.raises(Violation, match="depends on the answers of other runs"):
@@ -171,10 +193,12 @@ def test_a_global_generator_is_caught(subject) -> None:
         check_fits(subject(GlobalDice()))
 
 
-def test_a_mechanism_that_subtracts_the_simulated_noise_is_caught(subject) -> None:
-    check_noise(subject(KnownSeed()))  # these streams are not those that it knows
-    with pytest.raises(Violation, match="noise does not reach the weights"):
-        check_noise(subject(KnownSeed(), streams=(3, "a table")))
+@pytest.mark.parametrize(("fault", "factor"), [(KnownSeed, r"1e\+09"), (RefusingKnownSeed, "0.001")])
+def test_a_mechanism_that_subtracts_the_simulated_noise_is_caught(fault, factor, subject) -> None:
+    """An error at a very large ε is no evidence, and no excuse either: a very small one is tried then."""
+    check_noise(subject(fault()))  # these streams are not those that it knows
+    with pytest.raises(Violation, match=f"noise does not reach the weights: they are the same at {factor} times"):
+        check_noise(subject(fault(), streams=(3, "a table")))
 
 
 @pytest.mark.parametrize("sound", [Plain, Constant])
@@ -187,13 +211,26 @@ def test_a_sound_query_is_the_sum_of_its_rows_on_every_table(subject) -> None:
     check_sums(sound, sound.tape_fit().tape)
 
 
+@pytest.mark.parametrize("columns", [1, 3, 12])
+@pytest.mark.parametrize("number", range(5))
+def test_honest_mechanisms_that_round_stop_or_refuse_pass_every_check(number, columns, honest, make) -> None:
+    mechanism, model = honest.HONEST[number](), make("model", "linear")
+    budget, geometry = Budget(1.0, 1e-6, mechanism.counted()), example_geometry(model, columns)
+    tried = AuditSubject(mechanism, model, budget, geometry, AuditSettings(), size_class=1_000)
+    check_fits(tried)
+    check_noise(tried)
+    check_sums(tried, tried.tape_fit().tape)
+
+
 def test_a_cell_that_depends_on_other_rows_is_caught(subject) -> None:
     asked = subject(Asked(query=MedianCells()), size_class=1_000)
     with pytest.raises(Violation, match="depends on the other rows"):
         check_sums(asked, asked.tape_fit().tape)
 
 
-@pytest.mark.parametrize("query", [*map(Sums, ("centred", "normalised", "position", "large tables", "duplicates")), Weighty()])
+@pytest.mark.parametrize(
+    "query", [*map(Sums, ("centred", "normalised", "position", "outliers", "large tables", "duplicates")), Weighty()]
+)
 def test_a_contribution_that_depends_on_other_rows_is_caught(query, subject) -> None:
     asked = subject(Asked(query=query), size_class=1_000)
     with pytest.raises(Violation, match="depends on the other rows"):

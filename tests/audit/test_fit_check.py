@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbench.audit.fit_check import check_fit, claims_privacy
+from dpbench.audit.fit_check import check_answers, check_fit, claims_privacy
 from dpbench.audit.neighbours import common_rows
 from dpbench.audit.subject import example_geometry
 from dpbench.contracts.fit import Fit
 from dpbench.contracts.mechanism import fit_closed
 from dpbench.data.samples import WholeSample
+from dpbench.data.scaling import scale
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.curator_view import closed
 from dpbench.privacy.ledger import Budget
@@ -113,6 +114,27 @@ class Impure(RowQuery):
         return rows.y[:, None] - rows.y.mean()
 
 
+class Inliers(RowQuery):
+    """The sum of the targets within 3 standard deviations of their mean, which strangers hardly move."""
+
+    name = "inliers"
+    size = 1
+
+    def contribution(self, rows: Any, run: int) -> np.ndarray:
+        return (rows.y * (np.abs(rows.y - rows.y.mean()) <= 3 * rows.y.std()))[:, None]
+
+
+class SmallNorms(RowQuery):
+    """The sum of x y / (‖x‖² + 10⁻³), which is below 16 and not below 1."""
+
+    name = "small norms"
+    size = 11
+
+    def contribution(self, rows: Any, run: int) -> np.ndarray:
+        features = rows.z[:, 1:-1]
+        return features * rows.z[:, -1:] / (np.square(features).sum(axis=1, keepdims=True) + 1e-3)
+
+
 class Fragile(RowQuery):
     """Contributions that fail on some rows."""
 
@@ -139,4 +161,21 @@ def test_contributions_must_be_those_of_each_row_alone(make, query, sentence) ->
     curator.release(query, laplace(2.0, 1.0, "a target lies in [-1, 1]"))
     with pytest.raises(Violation) as violation:
         fm.check(curator=curator)
+    assert str(violation.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        (Inliers(), "What a row contributes to the query 'inliers' depends on other rows, or on what came before."),
+        (SmallNorms(), "Neighbours can move the query 'small norms' by more than its declared L1 sensitivity."),
+    ],
+)
+def test_extreme_real_rows_and_small_ones_that_are_made_up_are_tried(make, curate, query, sentence) -> None:
+    dataset, generator = make("dataset", "wine"), np.random.default_rng(0)
+    sample = WholeSample(scale(dataset.load(generator), dataset.scaling, True, "real"))
+    curator = curate(sample)
+    curator.release(query, laplace(2.0 * query.size, 1.0, "all numbers lie in [-1, 1], it says"))
+    with pytest.raises(Violation) as violation:
+        check_answers(curator.tape, sample)
     assert str(violation.value) == sentence

@@ -122,6 +122,18 @@ def test_eight_corners_random_pairs_and_one_hot_changes_are_tried(geometry) -> N
     assert (origins["corners"], origins["random"], origins["one-hot change"]) == (8, 8, 16)
 
 
+@pytest.mark.parametrize("scaling", ["box", "ball", "corner"])
+def test_rows_of_a_tenth_to_a_ten_thousandth_of_a_corner_are_tried(scaling, geometry) -> None:
+    g = geometry(3, () if scaling == "corner" else (2,), scaling=scaling)
+    pairs = fixed_and_random_pairs(g, np.random.default_rng(0))
+    small = pairs.take(np.flatnonzero(np.array(pairs.origin) == "small rows"))
+    corners = pairs.take(np.flatnonzero(np.array(pairs.origin) == "corners"))
+    for rows, large in ((small.first, corners.first), (small.second, corners.second)):
+        largest = np.abs(rows.z[:, 1:4]).reshape(4, -1).max(axis=1)  # of eight rows of each size
+        np.testing.assert_allclose(largest / np.abs(large.z[:, 1:4]).max(), [1e-1, 1e-2, 1e-3, 1e-4])
+        assert not rows.z[:, 4:-1].any()
+
+
 @pytest.mark.parametrize(("size", "random", "survivors"), [(3, 400, 60), (2_000_000, 10, 10), (10**9, 3, 3)])
 def test_the_search_nudges_sixty_pairs_in_forty_rounds_and_fewer_of_long_answers(
     size, random, survivors, geometry, monkeypatch

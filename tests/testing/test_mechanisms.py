@@ -51,6 +51,20 @@ def test_weights_that_are_none_are_named(finish, sentence, plain, outcome) -> No
     assert sentence in outcome(checks.result, wrong(plain, finish=finish))
 
 
+def test_an_epsilon_that_is_refused_is_no_evidence(plain, outcome) -> None:
+    def refusing(low, high):
+        def fit(self, curator, problem, budget):
+            if not low <= budget.epsilon <= high:
+                raise ValueError("another epsilon protects nothing")
+            return plain.fit(self, curator, problem, budget)
+
+        return wrong(plain, fit=fit)
+
+    assert outcome(checks.noise_falls, refusing(0, 5)) == "ok: "
+    assert outcome(checks.noise_falls, refusing(0.5, 5)).startswith("not applicable: it fits at fewer than two of ε = 0.1, 1, 10")
+    assert outcome(checks.limit, refusing(0, 50)).startswith("not applicable: at ε = 1e+09 a fit ends with an error: ValueError")
+
+
 def test_a_fit_that_uses_a_global_generator_is_named(plain, outcome) -> None:
     def finish(self, problem, noisy):
         np.random.seed(int(abs(noisy.linear[0, 0])) % 1000)

@@ -10,6 +10,7 @@ import pytest
 
 from dpbench import Fit
 from dpbench.noise import laplace
+from dpbench.privacy.ledger import Ledger
 from dpbench.queries import RowQuery
 from dpbench.testing import mechanisms
 from dpbench.testing import privacy_claims as checks
@@ -69,8 +70,18 @@ def test_too_little_noise_is_named(plain, outcome) -> None:
     assert "L1 sensitivity" in sentence
 
 
-def test_a_budget_that_is_not_spent_is_named(plain, outcome) -> None:
-    assert "spends 0.5 of a budget of 1 (pure)" in outcome(checks.ledger_equals_budget, wrong(plain, fit=scaled(1.0, 0.5)))
+def test_less_than_the_budget_may_be_spent_and_more_is_named(plain, outcome) -> None:
+    assert outcome(checks.ledger_within_budget, wrong(plain, fit=scaled(1.0, 0.5))) == "ok: "
+    more = wrong(plain, fit=scaled(1.0, 1.5))
+    assert "spends more than its budget: The query 'objective' would bring the cost to 1.5" in outcome(mechanisms.result, more)
+    assert outcome(checks.ledger_within_budget, more).startswith("failed: ")
+
+
+def test_a_ledger_that_pays_more_than_the_budget_is_named(plain, outcome, monkeypatch) -> None:
+    """The ledger itself refuses such an entry; the check does not rely on that."""
+    monkeypatch.setattr(Ledger, "spend", lambda ledger, entry, run=None: ledger._common.append(entry))
+    sentence = outcome(checks.ledger_within_budget, wrong(plain, fit=scaled(1.0, 1.5)))
+    assert sentence == "failed: A fit of linear spends 1.5 of a budget of 1 (pure)."
 
 
 def test_an_exact_fit_is_named_by_the_ledger_and_claims_nothing(plain, outcome) -> None:
@@ -78,7 +89,7 @@ def test_an_exact_fit_is_named_by_the_ledger_and_claims_nothing(plain, outcome) 
         return curator.reveal("everything", problem.exact, "it is simpler")
 
     one = wrong(plain, fit=fit)
-    assert "The ledger of a fit of linear is not sound: everything: not private" in outcome(checks.ledger_equals_budget, one)
+    assert "The ledger of a fit of linear is not sound: everything: not private" in outcome(checks.ledger_within_budget, one)
     assert outcome(checks.replay, one) == "not applicable: it claims no privacy"
 
 
@@ -104,6 +115,17 @@ def test_a_bound_for_one_row_is_too_small_for_persons(plain, outcome) -> None:
     def fit(self, curator, problem, budget):
         objective = problem.polynomial()
         noise = laplace(objective.l1_bound("tight") / objective.geometry.replaced_rows, budget.epsilon, "one row")
+        return self.finish(problem, objective.quadratic(curator.release(objective, noise), problem.n))
+
+    assert "sensitivity" in outcome(checks.persons, wrong(plain, fit=fit, handles_persons=True))
+
+
+@pytest.mark.parametrize("target", ["real", "binary"])
+def test_a_bound_for_one_row_that_only_some_models_or_tables_have_is_found(target, plain, outcome) -> None:
+    def fit(self, curator, problem, budget):
+        objective = problem.polynomial()
+        rows = objective.geometry.replaced_rows if problem.geometry.target == target else 1
+        noise = laplace(objective.l1_bound("tight") / rows, budget.epsilon, "one row")
         return self.finish(problem, objective.quadratic(curator.release(objective, noise), problem.n))
 
     assert "sensitivity" in outcome(checks.persons, wrong(plain, fit=fit, handles_persons=True))
