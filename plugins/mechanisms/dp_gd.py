@@ -46,7 +46,7 @@ class GradientDescent(Mechanism):
     stable. A clipped loss is not quadratic, and such steps can circle around its minimum for ever. So ``momentum=auto`` looks at
     the released gradients. Where g'm > 3τ‖m‖, with τ the noise's standard deviation, the last move went too far: the part of m
     along g is dropped, and η is s/L, which is stable without momentum. Where g'm - (last g)'m > 4.5τ‖m‖, it tells the curvature
-    along m, and β is at most twice the way to the minimum along m, in units of m (with 3τ‖m‖ of doubt about g'm). Losses: squared,
+    along m, and β is at most twice the way to the minimum along m, in units of m (plus 3τ‖m‖ of doubt). Losses: squared,
     Huber (model ``robust``) and logistic. A penalty is minimised around w' in each step, with ‖w - w'‖² n/(2η) added.
 
     Guarantee: (ε, δ)-DP for replace-one neighbours. Each step is (μ/√T)-GDP, because a clipped gradient that is replaced by
