@@ -43,11 +43,12 @@ class GradientDescent(Mechanism):
     Formula: on rows x/√S in the unit ball, where S is the largest squared norm of a row, repeat T times from w = 0:
     g = Σ clip(xψ, Γ) + N(0, (2Γ√T/μ)² I), where ψ is the derivative of the row's loss along x'w; w' = w - η g/n + β m, where m is
     the last move. η = s (1 + β)/L, where L is the loss's largest curvature. For a quadratic loss, steps below 2 (1 + β)/L are
-    stable. A clipped loss is not quadratic, and such steps can circle around its minimum for ever. So ``momentum=auto`` looks at
-    the released gradients. Where g'm > 3τ‖m‖, with τ the noise's standard deviation, the last move went too far: the part of m
-    along g is dropped, and η is s/L, which is stable without momentum. Where g'm - (last g)'m > 4.5τ‖m‖, it tells the curvature
-    along m, and β is at most twice the way to the minimum along m, in units of m (plus 3τ‖m‖ of doubt). Losses: squared,
-    Huber (model ``robust``) and logistic. A penalty is minimised around w' in each step, with ‖w - w'‖² n/(2η) added.
+    stable. A clipped loss is not quadratic, and such steps can circle around its minimum for ever, where one eigenvalue of X'X is
+    near nS. So ``momentum=auto`` looks at the released gradients. Where g'm > 3τ‖m‖, with τ the noise's standard deviation, the
+    last move went too far: m loses its part along g, and η is s/L, which is stable without momentum. Unless the loss is squared,
+    its curvature may have changed on the way: where g'm - (last g)'m > 4.5τ‖m‖, that is the curvature along m, and β is at most
+    twice the way to the minimum along m, in units of m (plus 3τ‖m‖ of doubt). Losses: squared, Huber (model ``robust``) and
+    logistic. A penalty is minimised around w' in each step, with ‖w - w'‖² n/(2η) added.
 
     Guarantee: (ε, δ)-DP for replace-one neighbours. Each step is (μ/√T)-GDP, because a clipped gradient that is replaced by
     another one moves the sum by at most 2Γ. T of them are μ-GDP by adaptive composition, at the largest μ that is (ε, δ)-DP:
@@ -91,6 +92,7 @@ class GradientDescent(Mechanism):
         momentum = self._momentum(signal * smoothness / clip)
         # in the units of the design: w/√S for rows x/√S
         unit = (self.step_size / (smoothness * geometry.squared_norm * curator.n))[:, None]
+        quadratic = problem.loss is not None and problem.loss.exact
         weights, move, last = np.zeros((3, curator.runs, geometry.dimension))
         pairs = np.empty((2, curator.runs, self.steps, geometry.dimension))
         for at in range(self.steps):
@@ -100,8 +102,10 @@ class GradientDescent(Mechanism):
             pairs[:, :, at] = weights, gradient
             step, repeated = unit * (1 + momentum[:, None]), momentum[:, None] * move
             if self.momentum == "auto" and at:
-                over, repeated = _without_overshoot(gradient, last, move, momentum, noise.scale[:, 0])
-                step = np.where(over[:, None], unit, step)
+                doubt = DOUBT * noise.scale[:, 0] * np.linalg.norm(move, axis=1)
+                over, rest = _without_climb(gradient, move, doubt)
+                kept = momentum if quadratic else np.minimum(momentum, MAX_OVERSHOOT * _way(gradient, last, move, doubt))
+                step, repeated = np.where(over[:, None], unit, step), kept[:, None] * rest
             moved = _penalised(problem, weights - step * gradient + repeated, step)
             weights, move, last = moved, moved - weights, gradient
         clipped = bool((clip < problem.largest_slope).any())
@@ -125,19 +129,20 @@ class GradientDescent(Mechanism):
         return np.asarray(values[np.searchsorted(limits, ratio)])
 
 
-def _without_overshoot(
-    gradient: np.ndarray, last: np.ndarray, move: np.ndarray, momentum: np.ndarray, noise: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return which runs' last move clearly went beyond the minimum, and what each run's momentum repeats of it: (runs, D)."""
-    doubt = DOUBT * noise * np.linalg.norm(move, axis=1)
-    slope, slope_before = (gradient * move).sum(axis=1), (last * move).sum(axis=1)
+def _without_climb(gradient: np.ndarray, move: np.ndarray, doubt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which runs' last move clearly ends where the loss rises along it, and the moves without that part: (runs, D)."""
+    slope = (gradient * move).sum(axis=1)
     over = slope > doubt
-    bend = slope - slope_before
-    known = ~over & (bend > 1.5 * doubt)
-    way = (doubt - slope) / np.where(known, bend, 1.0)
-    momentum = np.where(known, np.minimum(momentum, MAX_OVERSHOOT * way), momentum)
     along = np.where(over, slope, 0.0) / np.maximum(np.square(gradient).sum(axis=1), np.finfo(float).tiny)
-    return over, momentum[:, None] * (move - along[:, None] * gradient)
+    return over, move - along[:, None] * gradient
+
+
+def _way(gradient: np.ndarray, last: np.ndarray, move: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+    """Return how many times the last move the minimum along it is away at most; infinite where the gradients do not tell."""
+    slope = (gradient * move).sum(axis=1)
+    bend = slope - (last * move).sum(axis=1)
+    known = (slope <= doubt) & (bend > 1.5 * doubt)
+    return np.asarray(np.where(known, (doubt - slope) / np.where(known, bend, 1.0), np.inf))
 
 
 def _penalised(problem: Problem, weights: np.ndarray, step: np.ndarray) -> np.ndarray:
