@@ -26,10 +26,8 @@ from ._curvature import CurvatureMatrix, Shape
 from ._gradient import ClippedGradients
 from ._growing_gradients import gradients_grew
 
-FLOOR = 0.75
+FLOOR = 0.6
 """The floor of the eigenvalues of the curvature, in units of the largest that noise alone makes."""
-AVERAGED = 5
-"""The curvature of a step is the mean of this many released ones: its own and the last before it."""
 GROWTH = 1.3
 """A gradient has this many times the share of μ² of the one before: the noise of the last steps stays in the weights."""
 MOMENTUM, DOUBT = 0.4, 2.0
@@ -52,10 +50,10 @@ class Newton(Mechanism):
 
     Formula: on rows x/√S in the unit ball, where S is the largest squared norm of a row, repeat T times from w = 0:
     g = Σ clip(x (p - y), Γ) + N(0, (2Γ/μ_g)² I); H = Σ s xx' + symmetric normal noise with the std √2/(4μ_H) on the diagonal and
-    1/(4μ_H) off it; w += m, with m = βm - H̄⁻¹ g. H̄ is the mean of the last five H, or of all if they are fewer, with the
-    eigenvalues raised to 0.75 times the largest that its noise alone makes. With H alone, that is √D/(2μ_H). Here μ_g² is
-    0.65 μ² divided among the steps, 1.3 times as much for each as for the one before, and μ_H² = 0.35 μ²/T. β = 0.4 max(0, 1 -
-    2D(2Γ/μ_g)²/‖g‖²), so that only a gradient that is not mostly noise has momentum: it makes up for large means of early H.
+    1/(4μ_H) off it; w += m, with m = βm - H̄⁻¹ g. H̄ is the mean of the t matrices H so far, with the eigenvalues raised to 0.6
+    times the largest that its noise alone makes, √D/(2μ_H √t). Here μ_g² is 0.7 μ² divided among the steps, 1.3 times as much for
+    each as for the one before, and μ_H² = 0.3 μ²/T. β = 0.4 max(0, 1 - 2D(2Γ/μ_g)²/‖g‖²): the momentum, which makes up for early
+    H that are larger than the last ones, repeats no moves that are mostly noise.
     s is tanh(x'w/2)/(2x'w) (``curvature=bound``), the curvature of a parabola that touches the loss and lies above it, or the
     second derivative p(1 - p) (``hessian``).
 
@@ -93,7 +91,7 @@ class Newton(Mechanism):
     clip: Literal["auto"] | float = option(
         "auto", low=0, high=1, open_low=True, help="Γ, for rows in the unit ball; 1 clips nothing; auto: by public facts"
     )
-    gradient_share: float = option(0.65, low=0, high=1, open_low=True, open_high=True, help="the share of μ² for the gradients")
+    gradient_share: float = option(0.7, low=0, high=1, open_low=True, open_high=True, help="the share of μ² for the gradients")
     curvature: Shape = option("bound", help="the curvature of a row: of a parabola above the loss, or of the loss itself")
 
     def refuses(self, model: Model, geometry: Geometry) -> str | None:
@@ -114,7 +112,7 @@ class Newton(Mechanism):
             noise = query.noise(float(gradient_mu))
             gradient = curator.release(query, noise)
             curvature = CurvatureMatrix(geometry, problem, weights, self.curvature)
-            answers = [*answers, curator.release(curvature, curvature.noise(matrix_mu))][-AVERAGED:]
+            answers = [*answers, curator.release(curvature, curvature.noise(matrix_mu))]
             around = curvature.quadratic(np.mean(answers, axis=0), gradient)
             floor = (
                 FLOOR * curvature.largest_of_noise(matrix_mu) / (2 * math.sqrt(len(answers)))

@@ -15,7 +15,7 @@ Array = np.ndarray
 Law = Literal["gamma", "gaussian"]
 """The law of a random vector: length times a uniform direction, or normal coordinates."""
 
-MAX_STEPS = 2_000
+MAX_STEPS = 1_000
 """A run that needs more steps gets NaN. 5 to 15 are usual; hundreds occur where nearly all rows' losses are linear."""
 MAX_HALVINGS = 40
 KEPT_HESSIAN_GAIN = 0.1
