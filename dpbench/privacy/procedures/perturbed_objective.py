@@ -65,8 +65,8 @@ class PerturbedObjective(Procedure):
             mu, rest = self._mu, self._normal_epsilon
             if rest**2 < mu**2 + mu**4 / 4:
                 raise Refused(
-                    f"The proof of objective perturbation needs e² >= m² + m⁴/4 for the normal noise's m-GDP and its share e of ε, "
-                    f"which δ={self.delta:g} breaks at this ε: set a smaller delta, a larger ε, or pure noise."
+                    f"The proof of objective perturbation needs a smaller δ than {self.delta:g} at this ε: set a smaller "
+                    "delta, a larger epsilon, or a variant with pure ε."
                 )
 
     @property
