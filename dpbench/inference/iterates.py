@@ -103,8 +103,6 @@ class Iterates(Uncertainty):
     """Whether the loss is a squared error: A is the same everywhere, and the variance of the residuals is not known."""
     curvature: Array | None = None
     """A as it was released, with noise: (runs, D, D). None: the steps alone tell of it."""
-    coordinates: Array | None = None
-    """The model's weights are this matrix times those of the steps: (runs, D, D). None: they are the same."""
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         """Return percentiles of the minima that the released gradients leave possible.
@@ -144,8 +142,6 @@ class Iterates(Uncertainty):
         if request.covers == "population":
             along = along + np.sqrt(self.dispersion * values) * generator.standard_normal((draws, size))
         minima = middle + (vectors @ (along / values)[:, :, None])[:, :, 0] @ axes.T
-        if self.coordinates is not None:
-            minima, axes = minima @ self.coordinates[run].T, self.coordinates[run] @ axes
         return minima, _known(matrix, axes)
 
     def _curvature(self, run: int, precision: Array, weights: Array, gradients: Array) -> tuple[Array, Array, Array]:

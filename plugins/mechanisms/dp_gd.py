@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._gradient import ClippedGradients
+from ._growing_gradients import gradients_grew
 
 FULL_CLIP_SIGNAL = 1500.0
 """From this signal on, the squared loss is clipped at the gradient of the largest error from w = 0."""
@@ -29,6 +30,10 @@ MIN_CLIP = 0.1
 """The smallest clipping length, in units of the loss's largest curvature."""
 MOMENTA = ((50.0, 0.5), (300.0, 0.7), (math.inf, 0.85))
 """The momentum below each ratio of signal to noise."""
+DOUBT = 3.0
+"""A product of a released gradient with a move is a signal beyond this many standard deviations of its noise."""
+MAX_OVERSHOOT = 2.0
+"""The momentum carries at most this many times as far as the last two gradients say that the minimum is."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,14 @@ class GradientDescent(Mechanism):
     """Descend along the sum of all rows' gradients, each clipped to a length Γ, with normal noise on every sum.
 
     Formula: on rows x/√S in the unit ball, where S is the largest squared norm of a row, repeat T times from w = 0:
-    g = Σ clip(xψ, Γ) + N(0, (2Γ√T/μ)² I), where ψ is the derivative of the row's loss along x'w; w' = w - η g/n + β (w - previous
-    w). η = s (1 + β)/L, where L is the loss's largest curvature; without clipping, steps below 2 (1 + β)/L are stable. Losses:
-    squared, Huber (model ``robust``) and logistic. A penalty is minimised around w' in each step, with ‖w - w'‖² n/(2η) added.
+    g = Σ clip(xψ, Γ) + N(0, (2Γ√T/μ)² I), where ψ is the derivative of the row's loss along x'w; w' = w - η g/n + β m, where m is
+    the last move. η = s (1 + β)/L, where L is the loss's largest curvature. For a quadratic loss, steps below 2 (1 + β)/L are
+    stable. A clipped loss is not quadratic, and such steps can circle around its minimum for ever, where one eigenvalue of X'X is
+    near nS. So ``momentum=auto`` looks at the released gradients. Where g'm > 3τ‖m‖, with τ the noise's standard deviation, the
+    last move went too far: m loses its part along g, and η is s/L, which is stable without momentum. Unless the loss is squared,
+    its curvature may have changed on the way: where g'm - (last g)'m > 4.5τ‖m‖, that is the curvature along m, and β is at most
+    twice the way to the minimum along m, in units of m (plus 3τ‖m‖ of doubt). Losses: squared, Huber (model ``robust``) and
+    logistic. A penalty is minimised around w' in each step, with ‖w - w'‖² n/(2η) added.
 
     Guarantee: (ε, δ)-DP for replace-one neighbours. Each step is (μ/√T)-GDP, because a clipped gradient that is replaced by
     another one moves the sum by at most 2Γ. T of them are μ-GDP by adaptive composition, at the largest μ that is (ε, δ)-DP:
@@ -52,7 +62,7 @@ class GradientDescent(Mechanism):
 
     Reference: Brown, Dvijotham, Evans, Liu, Smith, Thakurta 2024, "Private gradient descent for linear regression: tighter error
     bounds and instance-specific uncertainty estimation", ICML, arXiv 2402.13531. It takes T equal steps of fixed size, which
-    is ``momentum=0 step_size=1``. The momentum is ours: a function of released gradients, so it costs nothing.
+    is ``momentum=0 step_size=1``. The momentum and its rules are ours: functions of released gradients, which cost nothing.
 
     Errata: a public benchmark's private descents (dpml-benchmark) draw minibatches of 1,000 rows and scale noise by 1/n, without
     an argument why sampling makes up for it. Here each gradient is that of all rows.
@@ -81,18 +91,27 @@ class GradientDescent(Mechanism):
         clip = self._clip(problem, signal)
         momentum = self._momentum(signal * smoothness / clip)
         # in the units of the design: w/√S for rows x/√S
-        step = (self.step_size * (1 + momentum) / (smoothness * geometry.squared_norm * curator.n))[:, None]
-        weights, last = np.zeros((2, curator.runs, geometry.dimension))
+        unit = (self.step_size / (smoothness * geometry.squared_norm * curator.n))[:, None]
+        quadratic = problem.loss is not None and problem.loss.exact
+        weights, move, last = np.zeros((3, curator.runs, geometry.dimension))
         pairs = np.empty((2, curator.runs, self.steps, geometry.dimension))
         for at in range(self.steps):
             query = ClippedGradients(geometry, problem, weights, clip)
             noise = query.noise(mu / math.sqrt(self.steps))
             gradient = curator.release(query, noise)
             pairs[:, :, at] = weights, gradient
-            moved = weights - step * gradient + momentum[:, None] * (weights - last)
-            weights, last = _penalised(problem, moved, step), weights
+            step, repeated = unit * (1 + momentum[:, None]), momentum[:, None] * move
+            if self.momentum == "auto" and at:
+                doubt = DOUBT * noise.scale[:, 0] * np.linalg.norm(move, axis=1)
+                over, rest = _without_climb(gradient, move, doubt)
+                kept = momentum if quadratic else np.minimum(momentum, MAX_OVERSHOOT * _way(gradient, last, move, doubt))
+                step, repeated = np.where(over[:, None], unit, step), kept[:, None] * rest
+            moved = _penalised(problem, weights - step * gradient + repeated, step)
+            weights, move, last = moved, moved - weights, gradient
         clipped = bool((clip < problem.largest_slope).any())
-        return Fit.good(weights).knowing(iterates(problem, pairs[0], pairs[1], np.tile(noise.scale, self.steps), clipped))
+        scales = np.tile(noise.scale, self.steps)
+        fit = Fit.good(weights).knowing(iterates(problem, pairs[0], pairs[1], scales, clipped))
+        return replace(fit, health={"diverging": gradients_grew(pairs[1], scales)})
 
     def _clip(self, problem: Problem, signal: np.ndarray) -> np.ndarray:
         """Return Γ of each run."""
@@ -108,6 +127,22 @@ class GradientDescent(Mechanism):
             return np.full(len(ratio), self.momentum)
         limits, values = map(np.array, zip(*MOMENTA, strict=True))
         return np.asarray(values[np.searchsorted(limits, ratio)])
+
+
+def _without_climb(gradient: np.ndarray, move: np.ndarray, doubt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which runs' last move clearly ends where the loss rises along it, and the moves without that part: (runs, D)."""
+    slope = (gradient * move).sum(axis=1)
+    over = slope > doubt
+    along = np.where(over, slope, 0.0) / np.maximum(np.square(gradient).sum(axis=1), np.finfo(float).tiny)
+    return over, move - along[:, None] * gradient
+
+
+def _way(gradient: np.ndarray, last: np.ndarray, move: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+    """Return how many times the last move the minimum along it is away at most; infinite where the gradients do not tell."""
+    slope = (gradient * move).sum(axis=1)
+    bend = slope - (last * move).sum(axis=1)
+    known = (slope <= doubt) & (bend > 1.5 * doubt)
+    return np.asarray(np.where(known, (doubt - slope) / np.where(known, bend, 1.0), np.inf))
 
 
 def _penalised(problem: Problem, weights: np.ndarray, step: np.ndarray) -> np.ndarray:

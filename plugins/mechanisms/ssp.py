@@ -43,7 +43,9 @@ class SufficientStatistics(Mechanism):
     Dwork et al. 2014, "Analyze Gauss", STOC, adds normal noise to X'X. The joint bound, the weight and the floor are dpbench's.
 
     Errata: public code draws equal noise for all entries of the upper triangle (google-research, DD-SSP), which is √2 times too
-    much off the diagonal. Without a floor X'X is indefinite at small ε or n, and the fit arbitrary.
+    much off the diagonal. Without a floor X'X is indefinite at small ε or n, and the fit arbitrary. For two classes the minimum
+    is that of the quadratic form, whatever ε is: that of another loss than the log loss, which it follows at probabilities near
+    ½ alone. On rare events it can lose all that the features tell.
     """
 
     name: ClassVar[str] = "ssp"

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpbench.accounting.conversion import epsilon_of_gdp
 from dpbench.accounting.costs import Approx, Cost, Pure
+from dpbench.base.errors import Refused
 from dpbench.base.read_only import read_only
 from dpbench.data.samples import Sample
 from dpbench.privacy.procedures.convex_minimum import Law, check_ridge, draw, minimise, ridges
@@ -63,7 +64,10 @@ class PerturbedObjective(Procedure):
         if self.law == "gaussian":
             mu, rest = self._mu, self._normal_epsilon
             if rest**2 < mu**2 + mu**4 / 4:
-                raise ValueError(f"The proof needs a smaller δ than {self.delta:g} for noise as small as {self.scale:g}.")
+                raise Refused(
+                    f"The proof of objective perturbation needs a smaller δ than {self.delta:g} at this ε: set a smaller "
+                    "delta, a larger epsilon, or a variant with pure ε."
+                )
 
     @property
     def proof(self) -> str:  # type: ignore[override]

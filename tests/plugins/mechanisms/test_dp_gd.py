@@ -150,3 +150,9 @@ def test_with_vanishing_noise_its_intervals_end_at_least_squares(drawn, make, fi
     exact = fitted.problem.exact(WholeSample(drawn("linear"))).weights
     made = fitted.fit.uncertainty.intervals(IntervalRequest(fitted.fit.weights, fitted.problem.n, "iterates", "table"))
     np.testing.assert_allclose([made.low, made.high], [exact, exact], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("which", ["rare", "counts"])
+def test_more_budget_is_never_worse(which, assert_more_budget_is_never_worse) -> None:
+    """Ten runs of a fixed seed at four ε; the medians have standard errors below 0.05 where ε >= 1."""
+    assert_more_budget_is_never_worse("dp_gd", which)

@@ -46,7 +46,7 @@ def largest_square(scaling: str, groups: tuple[int, ...]) -> float:
 def test_with_vanishing_noise_it_is_newton_s_method(curvature, scaling, groups, drawn, make, fit_mechanism) -> None:
     rows, clip, steps = drawn(scaling, groups), 0.4, 3
     fitted = fit_mechanism("dp_newton", rows, make("model", "logistic"), 1e22, clip=clip, steps=steps, curvature=curvature)
-    x, w = rows.x, np.zeros(rows.x.shape[1])
+    x, w, move, curvatures = rows.x, np.zeros(rows.x.shape[1]), 0.0, []
     for _ in range(steps):
         score = x @ w
         p = 1 / (1 + np.exp(-score))
@@ -55,11 +55,13 @@ def test_with_vanishing_noise_it_is_newton_s_method(curvature, scaling, groups, 
         gradient = x * (p - rows.y)[:, None]
         lengths = np.linalg.norm(gradient, axis=1, keepdims=True)
         gradient *= np.minimum(1, clip * math.sqrt(largest_square(scaling, groups)) / np.maximum(lengths, 1e-300))
-        w = w - np.linalg.solve((x * s[:, None]).T @ x, gradient.sum(axis=0))
+        curvatures.append((x * s[:, None]).T @ x)
+        move = 0.4 * move - np.linalg.solve(np.mean(curvatures, axis=0), gradient.sum(axis=0))
+        w = w + move
     np.testing.assert_allclose(fitted.fit.weights[0], w, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("curvature", "steps"), [("bound", 60), ("hessian", 8)])
+@pytest.mark.parametrize(("curvature", "steps"), [("bound", 60), ("hessian", 40)])
 def test_without_noise_or_clipping_it_reaches_maximum_likelihood(curvature, steps, drawn, make, fit_mechanism) -> None:
     options = {"clip": 1.0, "steps": steps, "curvature": curvature}
     fitted = fit_mechanism("dp_newton", drawn(), make("model", "logistic"), 1e24, **options)
@@ -75,14 +77,15 @@ def test_every_release_has_the_noise_of_its_share(scaling, groups, drawn, make, 
     options = {"clip": 0.7, "steps": steps, "gradient_share": share}
     curator = fit_mechanism("dp_newton", sample, make("model", "logistic"), epsilon, **options).curator
     S, D = largest_square(scaling, groups), sample.geometry.dimension
-    mu = gdp_of_epsilon(epsilon, 1e-6) / math.sqrt(steps)
+    mu, growing = gdp_of_epsilon(epsilon, 1e-6), 1.3 ** np.arange(steps)
+    gradient_mus = mu * np.sqrt(share * growing / growing.sum())
     released = [(j, k) for j in range(D) for k in range(j, D) if j == k or j < 3]  # a group's levels never meet
     diagonal = np.array([j == k for j, k in released])
-    std = {"clipped_gradients": 1.4 * math.sqrt(S) / (mu * math.sqrt(share))}
-    std["curvature"] = np.where(diagonal, math.sqrt(2), 1.0) * S / 4 / (mu * math.sqrt(1 - share))
+    curvature = np.where(diagonal, math.sqrt(2), 1.0) * S / 4 / (mu * math.sqrt((1 - share) / steps))
+    stds = [std for gradient_mu in gradient_mus for std in (1.4 * math.sqrt(S) / gradient_mu, curvature)]
     assert [answer.query for answer in curator.tape] == ["clipped_gradients", "curvature"] * steps
-    for answer in curator.tape:
-        scores = np.square((answer.noisy - answer.exact) / std[answer.query]).sum(axis=0)
+    for answer, std in zip(curator.tape, stds, strict=True):
+        scores = np.square((answer.noisy - answer.exact) / std).sum(axis=0)
         tail = 2 * np.minimum(stats.chi2.cdf(scores, runs), stats.chi2.sf(scores, runs))
         assert tail.min() > FALSE_ALARM_RATE / (2 * steps * len(scores))
 
@@ -90,8 +93,9 @@ def test_every_release_has_the_noise_of_its_share(scaling, groups, drawn, make, 
 def test_the_ledger_is_the_budget(drawn, make, fit_mechanism) -> None:
     for epsilon, steps in ((0.1, 10), (3.0, 4)):
         ledger = fit_mechanism("dp_newton", drawn(), make("model", "logistic"), epsilon, steps=steps).curator.ledger
-        mu = gdp_of_epsilon(epsilon, 1e-6) / math.sqrt(steps)
-        shares = [mu * math.sqrt(0.65), mu * math.sqrt(0.35)] * steps
+        mu, growing = gdp_of_epsilon(epsilon, 1e-6), 1.3 ** np.arange(steps)
+        gradients = mu * np.sqrt(0.7 * growing / growing.sum())
+        shares = [share for gradient in gradients for share in (gradient, mu * math.sqrt(0.3 / steps))]
         assert [entry.cost for entry in ledger.entries] == [Gdp(pytest.approx(share)) for share in shares]
         assert ledger.total.epsilon == pytest.approx(epsilon, rel=1e-9)
 
@@ -120,6 +124,16 @@ def test_a_replaced_row_moves_both_by_their_bounds_and_never_more(
     assert np.max(ratios) <= 1 + 1e-12
 
 
+def test_the_clip_depends_on_public_facts_alone(drawn, make, fit_mechanism) -> None:
+    """Γ, read off the ledger: the same for any rows of one size, and 1, which clips nothing, where noise is small."""
+    signal = 20_000 * gdp_of_epsilon(1.0, 1e-6) / math.sqrt(3)
+    for n, epsilon, clip in ((300, 0.3, 0.5), (20_000, 1.0, math.sqrt(signal / 5000)), (300, 1e4, 1.0)):
+        rows = drawn(n=n)
+        for table in (rows, Rows(np.where(np.arange(4) == 3, 0.0, rows.z), rows.geometry)):
+            entry = fit_mechanism("dp_newton", table, make("model", "logistic"), epsilon, steps=1).curator.ledger.entries[0]
+            assert entry.sensitivity == pytest.approx(2 * math.sqrt(3) * clip)
+
+
 def test_it_is_for_logistic_regression(make, geometry) -> None:
     reason = "dp_newton does not fit linear: it is a method for logistic regression."
     assert make("mechanism", "dp_newton").unsupported(make("model", "linear"), geometry(2)) == reason
@@ -140,3 +154,9 @@ def test_clipped_gradients_or_a_bound_of_the_curvature_leave_no_intervals(option
     """Of rare features, with a bound and without clipping, .55 of a coefficient was covered; with clipping .05."""
     fitted = fit_mechanism("dp_newton", drawn(n=300), make("model", "logistic"), 3.0, **options)
     assert fitted.fit.uncertainty == reason
+
+
+@pytest.mark.parametrize("which", ["rare"])
+def test_more_budget_is_never_worse(which, assert_more_budget_is_never_worse) -> None:
+    """Ten runs of a fixed seed at four ε; the medians have standard errors below 0.05 where ε >= 1."""
+    assert_more_budget_is_never_worse("dp_newton", which)

@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from dpbench.accounting.conversion import delta_of_gdp, gdp_of_epsilon
 from dpbench.accounting.costs import Approx, Pure
+from dpbench.base.errors import Refused
 from dpbench.contracts.mechanism import Fit, Mechanism
 from dpbench.data.samples import WholeSample
 from dpbench.privacy.curator import Curator
@@ -134,7 +135,7 @@ def test_the_profile_is_convex_in_the_squared_shift_where_the_proof_says() -> No
 
 
 def test_noise_that_is_too_small_for_the_proof_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs a smaller δ"):
+    with pytest.raises(Refused, match="set a smaller delta"):
         PerturbedObjective(RowLoss(Huber(), 1.0, 1.0, 1.0), 1.0, "gaussian", 2.0, NO_PENALTY, 0.5)
 
 
