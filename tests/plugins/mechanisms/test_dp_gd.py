@@ -156,3 +156,11 @@ def test_with_vanishing_noise_its_intervals_end_at_least_squares(drawn, make, fi
 def test_more_budget_is_never_worse(which, assert_more_budget_is_never_worse) -> None:
     """Ten runs of a fixed seed at four ε; the medians have standard errors below 0.05 where ε >= 1."""
     assert_more_budget_is_never_worse("dp_gd", which)
+
+
+@pytest.mark.parametrize(("momentum", "diverging"), [(0.95, True), ("auto", False)])
+def test_a_descent_that_circles_around_the_minimum_is_flagged(momentum, diverging, made_up_tables, make, fit_mechanism) -> None:
+    """Nearly all rows' gradients point alike and are clipped, so that a large fixed momentum never comes to rest."""
+    rows = made_up_tables["counts"]
+    fit = fit_mechanism("dp_gd", rows, make("model", "linear"), 10.0, momentum=momentum).fit
+    assert fit.health["diverging"].tolist() == [diverging]
