@@ -40,8 +40,8 @@ class ObjectivePerturbation(Mechanism):
 
     Guarantee: (ε, δ)-DP for replace-one neighbours, ε-DP with ``pure`` and ``cms``. The proof is in docs/sensitivities.md. It
     is for the exact minimiser: the gradient that Newton's method leaves is 1e-9 of the noise, or rounding. Whether the method
-    ends depends on the rows, and is not priced: with clip <= 0.01 and ε >= 200 a few runs in a thousand do not, and are NaN. All coefficients are in the ridge, the
-    intercept's too, because the proof needs its strong convexity.
+    ends depends on the rows, and is not priced: with clip <= 0.01 and ε >= 200 a few runs in a thousand do not, and are NaN. All
+    coefficients are in the ridge, the intercept's too, because the proof needs its strong convexity.
 
     Public: n and the bounds. Logistic loss has L = 1 and c = ¼. Squared loss has no L: residuals beyond ``clip`` count linearly,
     which is Huber's loss. ``robust`` has L = 1, and a parabola of c = 5 at residuals below 0.2.
