@@ -17,6 +17,7 @@ from dpbench.audit.neighbours import columns_of
 from dpbench.audit.subject import AuditSubject, BoundedRetryCurator
 from dpbench.audit.tables import TABLE_KINDS, common_tables, extreme_rows, looks_at_rows, outlier_table
 from dpbench.contracts.fit import Fit
+from dpbench.data.bins import BinCounts
 from dpbench.data.samples import Sample, WholeSample
 from dpbench.data.scaling import Rows
 from dpbench.privacy.calls import Answer
@@ -39,8 +40,8 @@ ROW_TOLERANCE = 1e-6
 A contribution that is centred by the mean of n rows moves by about 1/n, and tables of audits have up to 20,000 rows.
 """
 OTHER_FACTORS = (1e9, 1e-3)
-"""Budgets at which noise vanishes, or drowns the rows, in units of the cell's own. The second is tried where the first tells
-nothing: a mechanism may refuse a large ε, or have a price that holds for a small ε alone."""
+"""Budgets at which noise vanishes, or drowns the rows, in units of the cell's own. The second is tried where the first fails:
+a mechanism may refuse a large ε, or have a price that holds for a small ε alone."""
 ALONE_ROWS = 50
 """Rows of a table, of any and of its extreme ones, that contribute one by one."""
 OUTLIER_TABLE_ROWS = 101
@@ -93,31 +94,45 @@ def check_runs_alone(subject: AuditSubject, batch: BatchFit) -> None:
 
 
 def check_noise(subject: AuditSubject) -> None:
-    """Fit at other budgets by the same draws: weights that the noise never reaches are exact fits.
+    """Fit with noise and practically without, by the same draws: weights that the noise does not reach are exact fits.
 
-    An error at another ε is no evidence. Neither are equal weights at a larger ε alone: noise on whole numbers is zero in nearly
-    every draw of a large budget.
+    An error at another ε is no evidence. Neither are draws that are all zero, as those of whole numbers are at a large ε.
     """
     tables = common_tables(subject.geometry, subject.settings.rows)
     sample = WholeSample(*tables, *tables)
     seed, identity = subject.streams or (subject.settings.seed, "audit, noise")
     runs = [(run // 2, run % 2) for run in range(sample.runs)]
-    noisy = _fit(subject, sample, Draws(seed, identity, runs)).weights
-    # constant weights reveal nothing; others that ignore the noise are a function of the rows alone
-    if not np.isfinite(noisy).all() or all(_close(row, noisy[0]) for row in noisy[1 : len(tables)]):
+    curator = BoundedRetryCurator(sample, Draws(seed, identity, runs), subject.budget)
+    curator.tape = []
+    noisy = subject.try_fit(curator).weights
+    if curator.tape and all(_is_exact(answer) for answer in curator.tape):
         return
-    unmoved = []
     for factor in OTHER_FACTORS:
         budget = subject.budget.share(factor)
         try:
             other = replace(subject, budget=budget).fit(BoundedRetryCurator(sample, Draws(seed, identity, runs), budget)).weights
         except Exception:  # noqa: BLE001  a plugin may raise anything
             continue
-        if not all(_close(first, second) for first, second in zip(noisy, other, strict=True)):
-            return
-        unmoved.append(f"{factor:g}")
-    if unmoved:
-        raise Violation(f"The noise does not reach the weights: they are the same at {' and '.join(unmoved)} times the ε.")
+        # constant weights reveal nothing; others that ignore the noise are a function of the rows alone
+        unmoved = all(_close(first, second) for first, second in zip(noisy, other, strict=True)) and np.isfinite(noisy).all()
+        if unmoved and any(not _close(row, noisy[0]) for row in noisy[1 : len(tables)]):
+            raise Violation(f"The noise does not reach the weights: they are the same at {factor:g} times the ε.")
+        return
+
+
+def _is_exact(answer: Answer) -> bool:
+    """Return whether the noise of a private answer happens to be zero throughout."""
+    if answer.noise is None:
+        return False
+    if isinstance(answer.exact, np.ndarray):
+        return np.array_equal(answer.exact, answer.noisy)
+    if not all(isinstance(counts, BinCounts) for counts in answer.noisy):
+        return False
+    for exact, noisy in zip(answer.exact, answer.noisy, strict=True):
+        known = dict(zip(map(tuple, exact.index.tolist()), exact.counts.tolist(), strict=True))
+        if any(known.get(tuple(at)) != count for at, count in zip(noisy.index.tolist(), noisy.counts.tolist(), strict=True)):
+            return False
+    return True
 
 
 def check_sums(subject: AuditSubject, tape: Sequence[Answer]) -> None:

@@ -273,3 +273,10 @@ def test_where_predictions_meet_the_targets_rounding_is_no_dependence_on_other_r
     mechanism = make("mechanism", "frank_wolfe")
     tried = AuditSubject(mechanism, model, Budget(1.0, 1e-6, mechanism.counted()), geometry, AuditSettings("replay"))
     check_sums(tried, tried.tape_fit().tape or [])
+
+
+def test_whole_number_noise_that_is_zero_in_every_draw_is_no_evidence(make) -> None:
+    """At ε = 100 geometric noise on counts is zero but once in e^50 draws: equal weights at a larger ε then tell nothing."""
+    model = make("model", "linear")
+    budget = Budget(100.0, 0.0, "pure")
+    check_noise(AuditSubject(make("mechanism", "fp"), model, budget, example_geometry(model, 2, 2), AuditSettings()))

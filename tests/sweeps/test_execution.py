@@ -292,7 +292,8 @@ def test_runs_without_a_number_leave_none_in_the_record(home: Any, drop_in: Drop
     assert all("none" in row and "none - none" in row for row in answer.table)
     for run in home.runs():
         assert run.data.metrics["health/diverged"] == 1.0
-        assert not [name for name in run.data.metrics if name.startswith("utility/")]
+        known = {name: value for name, value in run.data.metrics.items() if name.startswith("utility/")}
+        assert known == {"utility/failed_share": 1.0}, "a run without weights has lost everything"
         assert run.data.metrics["reference/no_privacy/rmse_median"] > 0
     database = sqlite3.connect(home.folder / "mlflow.db")
     bad = database.execute("SELECT count(*) FROM metrics WHERE is_nan OR abs(value) > 1e300").fetchone()
