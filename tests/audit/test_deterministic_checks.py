@@ -278,5 +278,5 @@ def test_where_predictions_meet_the_targets_rounding_is_no_dependence_on_other_r
 def test_whole_number_noise_that_is_zero_in_every_draw_is_no_evidence(make) -> None:
     """At ε = 100 geometric noise on counts is zero but once in e^50 draws: equal weights at a larger ε then tell nothing."""
     model = make("model", "linear")
-    budget = Budget(100.0, 0.0, "pure")
+    budget = Budget(100.0, 1e-6, "pure")
     check_noise(AuditSubject(make("mechanism", "fp"), model, budget, example_geometry(model, 2, 2), AuditSettings()))
