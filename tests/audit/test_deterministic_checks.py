@@ -280,3 +280,11 @@ def test_whole_number_noise_that_is_zero_in_every_draw_is_no_evidence(make) -> N
     model = make("model", "linear")
     budget = Budget(100.0, 1e-6, "pure")
     check_noise(AuditSubject(make("mechanism", "fp"), model, budget, example_geometry(model, 2, 2), AuditSettings()))
+
+
+@pytest.mark.parametrize("name", ["dpme", "fp", "binagg", "privr", "boosted_adassp", "objective_perturbation"])
+def test_every_kind_of_answer_can_be_compared_with_the_exact_one(name, make) -> None:
+    """Histograms that are scanned or sampled, sums, and procedures."""
+    model, mechanism = make("model", "linear"), make("mechanism", name)
+    budget = Budget(1.0, 1e-6, mechanism.counted())
+    check_noise(AuditSubject(mechanism, model, budget, example_geometry(model, 2, 2), AuditSettings()))
