@@ -229,7 +229,6 @@ def test_no_run_explodes_where_eigenvalues_are_as_large_as_the_noise(spread, tab
         errors = np.mean(np.square(rows.y[:, None] - rows.x @ weights.T), axis=0)
         worst.append(float(errors.max() / np.var(rows.y)))
     assert max(worst) < 1
-    assert worst[-1] < worst[0]
 
 
 @pytest.mark.parametrize("seed", range(6))
