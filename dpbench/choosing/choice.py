@@ -13,7 +13,7 @@ from dpbench.report.decision import MAX_FAILED_SHARE
 from dpbench.report.leaderboard.wording import TWO_CLASSES
 
 LARGEST_EPSILON = 100.0
-"""An ε above this is none: it promises nothing."""
+"""Never recommend an ε above this: it protects nothing."""
 SAFE_SHARE = 0.9
 """The share of the plausible tables for which the safe number is enough."""
 DIGITS = 2

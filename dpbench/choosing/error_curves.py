@@ -32,7 +32,6 @@ from dpbench.privacy.noise import Draws
 from dpbench.records.explosion import failed_share
 from dpbench.records.names import SHARE_LOST
 from dpbench.registry.lookup import build, registry
-from dpbench.report.leaderboard.wording import TWO_CLASSES
 
 ROWS = 2_048
 """Rows that are fitted in every simulated table."""
@@ -112,7 +111,7 @@ CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 `choose` names the command that releases, so it chooses none without secure noise.
 """
-WITHOUT_SECURE_NOISE = (TWO_CLASSES.recommended,)
+WITHOUT_SECURE_NOISE = ("objective_perturbation",)
 """Candidates that are shown and not chosen: `release` would refuse them. Another mechanism leads for real targets anyway."""
 
 
@@ -190,7 +189,7 @@ class Simulation:
         for strength in STRENGTHS:
             share, width, failing = self._losses(candidate, *candidate.simulated(float(strength), delta))
             lost.append(share)
-            widths.append(np.fmin(width, widths[-1]) if widths else width)
+            widths.append(width)
             failed.append(failing)
             if done(float(strength), lost[-1], widths[-1], failed[-1]):
                 break

@@ -39,11 +39,10 @@ COUNTED_SHARE = 3
 """Of a loss whose curvature changes, only the last third of the steps counts."""
 NOT_SMOOTH = "its loss has no second derivative, so gradients at a few weights do not tell its minimum"
 CLIPPED = "Clipping gradients moves the minimum that the steps aim at, which no interval covers."
-CURVED = (
-    "The curvature of the loss is taken for the same at the last third of the steps: the stronger the effects, the lower is the "
-    "coverage."
+CURVED = "The curvature is assumed constant over the last third of the steps, so coverage drops when effects are strong."
+HIDDEN = (
+    "Coefficients have no interval where the steps do not determine the curvature of the loss. More steps (mechanism.steps) help."
 )
-HIDDEN = "Coefficients have no interval where the steps do not tell the curvature of the loss: more of mechanism.steps tell more."
 CLIPPED_AWAY = "clipping gradients moves the minimum of this loss by an unknown amount: mechanism.clip=1 clips none"
 
 
@@ -58,7 +57,7 @@ def iterates(problem: Problem, weights: Array, gradients: Array, noise: Array, c
     last = slice(None) if problem.loss.exact else last_third(weights.shape[1])
     gradients_vary = problem.largest_curvature * LARGEST_VARIANCE if problem.loss.exact else 1.0
     parts = weights[:, last], gradients[:, last], noise[:, last]
-    return Iterates(*parts, mean, mean, gradients_vary, problem.loss.exact)
+    return Iterates(*parts, mean, gradients_vary, problem.loss.exact)
 
 
 def last_third(steps: int) -> slice:
@@ -93,8 +92,6 @@ class Iterates(Uncertainty):
     """(runs, T, D)"""
     noise: Array
     """(runs, T)"""
-    largest_mean: Array
-    """The largest possible mean of A's eigenvalues: (runs,)."""
     spread: Array
     """The standard deviation of ``curvature``'s noise off the diagonal; without it, how large A's entries can be: (runs,)."""
     dispersion: float = 1.0

@@ -33,7 +33,7 @@ NOT_CENTRED = (
     "descent: each interval belongs to the estimate next to it."
 )
 NOT_FINITE = "the noise is so large that they are not finite"
-UNBOUNDED = "These coefficients have no interval, because the release does not tell them:"
+UNBOUNDED = "The release does not determine these coefficients, so they have no interval:"
 
 
 def make_section(fit: Fit, settings: InferenceSettings, geometry: Geometry, n: int) -> ReleasedIntervals | NoIntervals:

@@ -15,8 +15,8 @@ SIMULATED = (
     "This model is for experiments, and must not be published."
 )
 DIVERGING_TEXT = (
-    "The released gradients of this fit grew from step to step: the descent moved away from the minimum, and the model may "
-    "predict worse than a constant. This follows from released numbers alone, so it costs no privacy to know it."
+    "The last released gradient of this fit is far longer than the shortest one: the descent moved away from the minimum, and "
+    "the model may predict worse than a constant. This follows from released numbers alone, so it costs no privacy to know it."
 )
 
 

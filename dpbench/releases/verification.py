@@ -95,8 +95,18 @@ def _checks(released: Release, entries: Sequence[LedgerEntry], epsilon: float, d
 
 def _prices(entries: Sequence[LedgerEntry]) -> ReleaseCheck:
     """Check that no answer costs less than its noise: secure noise costs what its law charges for its bound."""
-    priced = [(entry, noise_cost(entry.noise or "", entry.bound)) for entry in entries if entry.bound is not None]
-    for entry, price in priced:
+    for entry in entries:
+        if entry.noise is None and entry.bound is None:
+            continue  # not noise on a sum
+        due_bound = entry.bound or 0.0
+        if (
+            entry.sensitivity is not None
+            and entry.scale
+            and due_bound < entry.sensitivity / entry.scale[0] * (1 - MATCH_TOLERANCE)
+        ):
+            said = f"{entry.query} has the sensitivity {entry.sensitivity:.6g} and the scale {entry.scale[0]:.6g}"
+            return ReleaseCheck("prices", False, f"{said}; its bound is said to be {due_bound:.6g}")
+        price = None if entry.bound is None else noise_cost(entry.noise or "", entry.bound)
         if price is None:
             return ReleaseCheck("prices", False, f"{entry.query} has the noise {entry.noise}, whose law has no price here")
         paid, due = entry.cost.as_dict(), price.as_dict()

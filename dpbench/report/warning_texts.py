@@ -23,8 +23,8 @@ EXACT_NEXT_TO_SECURE = (
 SIMULATED_NOISE = "The noise was drawn from a seed: for experiments only. `python -m dpbench release` draws secure noise."
 NO_WEIGHTS = "gave no finite weights and are left out"
 GRADIENTS_GREW = (
-    "the released gradients grew from step to step: the descent moved away from the minimum, and such a fit may be worse than "
-    "predicting the same for everybody"
+    "the last released gradient is far longer than the shortest one: the descent moved away from the minimum, and such a fit may "
+    "be worse than predicting the same for everybody"
 )
 CLIPPED = "lie outside the declared bounds and are clipped to them; errors are measured against the clipped targets"
 NARROW = (

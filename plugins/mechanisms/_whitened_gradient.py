@@ -25,6 +25,8 @@ Array = np.ndarray
 
 FLOOR = 0.3
 """The floor of the eigenvalues of X'X, in units of the largest that noise alone makes."""
+LARGEST_SQUARE = 4.0
+"""The largest squared difference of two numbers in [-1, 1]."""
 LEAST_VARIANCE = 1e-6
 """The smallest variance of residuals that is reported."""
 TINY = np.finfo(float).tiny
@@ -204,13 +206,13 @@ def quadratic_residuals(loss: Loss, rows: Rows, weights: Array) -> Array:
 
 @dataclass(eq=False)
 class SquaredResiduals(RowQuery):
-    """The sum of squared residuals of targets in [-1, 1], each 1 at most, at each run's own weights (runs, D)."""
+    """The sum of squared residuals of targets and predictions in [-1, 1] at each run's own weights (runs, D)."""
 
     problem: Any
     state: Array
     name: str = "squared_residuals"
     size: int = 1
-    proof = "a row adds a number from 0 to 1 (dpbench, docs/sensitivities.md)"
+    proof = "a row adds a number from 0 to 4 (dpbench, docs/sensitivities.md)"
 
     @property
     def identity(self) -> str:
@@ -219,11 +221,11 @@ class SquaredResiduals(RowQuery):
 
     def contribution(self, rows: Rows, run: int) -> Array:
         predictions = np.clip(self.problem.predict(rows.x, self.state[run]), -1.0, 1.0)
-        return np.asarray(np.minimum(np.square(rows.y - predictions), 1.0)[:, None])
+        return np.asarray(np.square(rows.y - predictions)[:, None])
 
     def noise(self, mu: float) -> Noise:
         """Return normal noise that makes the sum μ-GDP."""
-        bound = self.problem.geometry.replaced_rows
+        bound = LARGEST_SQUARE * self.problem.geometry.replaced_rows
         return Noise(Gaussian(), np.full((len(self.state), 1), bound / mu), mu, self.proof)
 
     def variance(self, released: Array, noise: Noise) -> Array:

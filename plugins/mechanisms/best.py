@@ -112,17 +112,18 @@ class Descent:
 class Best(Mechanism):
     """Descend along noisy clipped gradients in coordinates in which one noisy X'X is the identity.
 
-    Formula: Q is X'X plus noise, its eigenvalues raised to a floor of 0.3 times the noise's largest one. With A = Q^-½ and w =
-    0, ten steps (six below nμ = 150) w += A S (Σ clip(A'x r, Γ) + noise), r = y - x'w: a row's vector is shortened to the length
-    Γ. The numbers of rows in 24 bins of length, each √2 times as wide as the next, are released with each gradient; the next Γ is
-    the edge above which about 6√D/μ rows were counted, so that clipping costs about as much as noise. S shortens steps along axes
-    where X'X may exceed Q by so much that they would diverge. Steps that are not mostly noise also repeat up to 0.7 of the last
-    move. Each step says where the minimum is, w plus the step without S; the fit is their mean, weighted by how far each can be
-    from the truth. For logistic regression r is 4(y - p), and steps but the last are prolonged by 1/κ if they are not mostly
-    noise: κ is the mean of 4p(1 - p), released too, or the curvature that the last move met, if that is larger. The fit is the
-    last place. A model's penalty is added at the end, to the quadratic of matrix Q with its minimum at w. Where nμ is below D²/4
-    or 80, Q is mostly noise, and the fit is that of dp_gd, for two classes below 20D or 150 that of dp_newton; lasso and elastic
-    net, for which that means 25 convex programs a run, keep Q. Where nμ < 40, nothing is learned, and the fit is that of ssp.
+    Formula: Q is X'X plus noise, its eigenvalues raised to a floor of 0.3 times the noise's largest one. With A = Q^-½ and w
+    = 0, ten steps (six below nμ = 150, for two classes below 1200 or 100D) w += A S (Σ clip(A'x r, Γ) + noise), r = y - x'w:
+    a row's vector is shortened to the length Γ. The numbers of rows in 24 bins of length, each √2 times as wide as the next,
+    are released with each gradient; the next Γ is the edge above which about 6√D/μ rows were counted, so that clipping costs
+    about as much as noise. S shortens steps along axes where X'X may exceed Q by so much that they would diverge. Steps that
+    are not mostly noise also repeat up to 0.7 (for two classes 0.3) of the last move. Each step says where the minimum is, w
+    plus the step without S; the fit is their mean, weighted by how far each can be from the truth. For logistic regression r
+    is 4(y - p), and steps but the last are prolonged by 1/κ if they are not mostly noise: κ is the mean of 4p(1 - p),
+    released too, or the curvature that the last move met, if that is larger. The fit is the last place. A model's penalty is
+    added at the end, to the quadratic of matrix Q with its minimum at w. Where nμ is below D²/4 or 80, Q is mostly noise, and
+    the fit is that of dp_gd, for two classes below 20D or 150 that of dp_newton; lasso and elastic net, for which that means
+    25 convex programs a run, keep Q. Where nμ < 40, nothing is learned, and the fit is that of ssp.
 
     Guarantee: μ-GDP, hence (ε, δ)-DP, for replace-one neighbours: adaptive composition of one release of X'X with 0.2 μ², of
     the clipped sums and, where intervals can be made, of the squared residuals with 0.02 μ² (docs/sensitivities.md). A, S and Γ
@@ -256,7 +257,11 @@ def _curved(steps: Sequence[tuple[np.ndarray, ...]], mean: np.ndarray) -> np.nda
 
 def joined(fits: Sequence[Fit]) -> Fit:
     """Return one fit of all runs from those of single runs."""
-    fit = Fit(np.concatenate([fit.weights for fit in fits]), np.concatenate([fit.status for fit in fits]))
+    health = {
+        name: np.concatenate([fit.health.get(name, np.zeros(len(fit.weights), dtype=bool)) for fit in fits])
+        for name in {name for fit in fits for name in fit.health}
+    }
+    fit = Fit(np.concatenate([fit.weights for fit in fits]), np.concatenate([fit.status for fit in fits]), health)
     return fit.knowing(MIXED)
 
 

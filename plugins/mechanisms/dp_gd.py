@@ -87,7 +87,7 @@ class GradientDescent(Mechanism):
     def fit(self, curator: Curator, problem: Problem, budget: Budget) -> Fit:
         geometry, smoothness = curator.geometry, problem.largest_curvature
         mu = gdp_of_epsilon(budget.epsilon, budget.delta)
-        signal = curator.n * mu / math.sqrt(geometry.dimension)
+        signal = curator.n * mu / (geometry.replaced_rows * math.sqrt(geometry.dimension))
         clip = self._clip(problem, signal)
         momentum = self._momentum(signal * smoothness / clip)
         # in the units of the design: w/√S for rows x/√S

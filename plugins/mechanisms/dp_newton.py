@@ -18,7 +18,7 @@ from dpbench.contracts.mechanism import Mechanism
 from dpbench.contracts.model import Capability, Model, Problem
 from dpbench.contracts.uncertainty import Uncertainty
 from dpbench.data.geometry import Geometry
-from dpbench.inference.iterates import CLIPPED_AWAY, Iterates, largest_mean, last_third, no_minimum
+from dpbench.inference.iterates import CLIPPED_AWAY, Iterates, last_third, no_minimum
 from dpbench.privacy.curator import Curator
 from dpbench.privacy.ledger import Budget
 
@@ -35,7 +35,9 @@ MOMENTUM, DOUBT = 0.4, 2.0
 FULL_CLIP_SIGNAL, MIN_CLIP = 5000.0, 0.5
 """From this signal on no gradient is clipped; the smallest clipping length, below which clipping is a bias on every table."""
 
-BOUND_ALONE = "it releases a bound of the curvature, which does not tell the curvature itself: mechanism.curvature=hessian does"
+BOUND_ALONE = (
+    "it releases an upper bound of the curvature, and intervals need the curvature itself: set mechanism.curvature=hessian"
+)
 
 Step = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """The weights of a step, the gradient there, the standard deviation of its noise, and the curvature."""
@@ -99,7 +101,7 @@ class Newton(Mechanism):
         growing = GROWTH ** np.arange(self.steps)
         gradient_mus = mu * np.sqrt(self.gradient_share * growing / growing.sum())
         matrix_mu = mu * math.sqrt((1 - self.gradient_share) / self.steps)
-        clip = self._clip(curator.n * mu / math.sqrt(geometry.dimension))
+        clip = self._clip(curator.n * mu / (geometry.replaced_rows * math.sqrt(geometry.dimension)))
         weights, move = np.zeros((2, curator.runs, geometry.dimension))
         repaired = np.zeros(curator.runs, dtype=bool)
         steps: list[Step] = []
@@ -111,9 +113,8 @@ class Newton(Mechanism):
             curvature = CurvatureMatrix(geometry, problem, weights, self.curvature)
             answers = [*answers, curator.release(curvature, curvature.noise(matrix_mu))]
             around = curvature.quadratic(np.mean(answers, axis=0), gradient)
-            floor = (
-                FLOOR * curvature.largest_of_noise(matrix_mu) / (2 * math.sqrt(len(answers)))
-            )  # ½ d'Hd has half H's eigenvalues
+            # ½ d'Hd has half of H's eigenvalues
+            floor = FLOOR * curvature.largest_of_noise(matrix_mu) / (2 * math.sqrt(len(answers)))
             steps.append((weights, gradient, noise.scale[:, 0], 2 * curvature.quadratic(answers[-1], gradient).matrix))
             repaired |= around.spectrum[0][..., 0] < floor
             square = np.maximum(np.square(gradient).sum(axis=1), np.finfo(float).tiny)
@@ -144,7 +145,7 @@ class Newton(Mechanism):
         last = steps[last_third(len(steps))]
         weights, gradients, noises, matrices = (np.stack(part, axis=1) for part in zip(*last, strict=True))
         spread = np.full(len(noises), off_diagonal / math.sqrt(len(last)))
-        return Iterates(weights, gradients, noises, largest_mean(problem), spread, curvature=matrices.mean(axis=1))
+        return Iterates(weights, gradients, noises, spread, curvature=matrices.mean(axis=1))
 
 
 @hookimpl

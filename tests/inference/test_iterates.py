@@ -37,7 +37,7 @@ def descent(noise: float, runs: int = 1, steps: int = STEPS, seed: int = 0, matr
         gradients[:, step] = (place - MINIMUM) @ matrix + noise * generator.standard_normal((runs, 4))
         place, last = place - 0.75 / N * gradients[:, step] + 0.5 * (place - last), place
     mean = np.full(runs, 2.0 * N)
-    return Iterates(weights, gradients, np.full((runs, steps), noise), mean, mean, 2.0, True)
+    return Iterates(weights, gradients, np.full((runs, steps), noise), mean, 2.0, True)
 
 
 def made(steps: Iterates, covers: Covers = "table", **options: Any) -> Intervals:

@@ -159,6 +159,13 @@ def test_the_price_of_normal_noise_is_its_bound_in_gdp(with_costs: Make, cost: C
     assert ("prices" not in failed(released)) is holds
 
 
+@pytest.mark.parametrize("edit", [{"bound": None}, {"bound": 0.01, "sensitivity": 20.0}])
+def test_noise_without_a_bound_or_with_one_below_its_sensitivity_has_no_price(with_costs: Make, edit: dict[str, Any]) -> None:
+    released = with_costs(Gdp(0.01))
+    released.privacy["ledger"]["entries"][0].update({"noise": "gaussian", "bound": 0.2, "scale": 10.0, **edit})
+    assert "prices" in failed(released)
+
+
 def test_noise_of_an_unknown_law_has_no_price(with_costs: Make) -> None:
     released = with_costs(Pure(0.2))
     released.privacy["ledger"]["entries"][0].update({"noise": "student", "bound": 0.2, "scale": 8.0})

@@ -66,9 +66,8 @@ def _set_limits(
         return
     low, high, typical = finite[0], finite[-1], sorted(map(abs, finite))[len(finite) // 2]
     positive = low > 0
-    axes.autoscale(
-        enable=False, axis=which
-    )  # which warns of a logarithmic axis whose panel has none of the row's positive values
+    # autoscaling would warn of a logarithmic axis on a panel without positive values
+    axes.autoscale(enable=False, axis=which)
     axis, set_scale = (axes.xaxis, axes.set_xscale) if which == "x" else (axes.yaxis, axes.set_yscale)
     if positive and (log or high / low > MAX_LINEAR_RATIO):
         set_scale("log")

@@ -90,14 +90,14 @@ def test_what_clipping_cuts_off_is_counted_from_the_bins_above_the_limit(asked) 
 
 
 @pytest.mark.parametrize("persons", [None, 3])
-def test_a_squared_residual_is_from_0_to_1_and_both_ends_are_met(persons, asked, rows) -> None:
-    """The largest change is 1, from a residual of 0 to one of half the range or more, and the noise is made for it."""
+def test_a_squared_residual_is_from_0_to_4_and_both_ends_are_met(persons, asked, rows) -> None:
+    """The largest change is 4, from a residual of 0 to one of the whole range, and the noise is made for it."""
     query, _, table = asked("linear", name="squared_residuals")
     problem = query.problem.with_geometry(replace(table.geometry, rows_per_person=persons))
     squares = replace(query, problem=problem, state=np.array([[0.0, 5.0, 0, 0, 0, 0]]))
     x = np.column_stack([[1.0, 1.0, -1.0, 0.0], np.zeros((4, 2)), np.ones(4), np.zeros(4)])
     added = contributions(squares, rows(table.geometry, x, [1.0, -1.0, -0.5, 0.5]), 0)[:, 0]
-    np.testing.assert_allclose(added, [0.0, 1.0, 0.25, 0.25])  # predictions beyond the range count as its ends
+    np.testing.assert_allclose(added, [0.0, 4.0, 0.25, 0.25])  # predictions beyond the range count as its ends
     noise = squares.noise(0.5)
-    moved = noise.moved(np.array([[0.0]]), np.array([[1.0]]), 0)
+    moved = noise.moved(np.array([[0.0]]), np.array([[4.0]]), 0)
     assert moved == pytest.approx(1.0 if persons is None else 1 / persons)
