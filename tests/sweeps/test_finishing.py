@@ -50,7 +50,7 @@ PLACES = {
     "dpbench.report.html_page.standings": "The page could not be made: ",
     "dpbench.sweeps.finishing.note": "The note could not be made: ",
     "dpbench.sweeps.finishing.content_of": "The kept comparisons could not be made: ",
-    "dpbench.sweeps.finishing.problem_metric": "The metrics of the sweep could not be made: ",
+    "dpbench.sweeps.finishing._metrics": "The metrics of the sweep could not be made: ",
     "dpbench.report.terminal_answer.choice_sentences": "The printed answer could not be made: ",
 }
 
