@@ -38,9 +38,9 @@ MOST_HIDDEN = 0.1
 COUNTED_SHARE = 3
 """Of a loss whose curvature changes, only the last third of the steps counts."""
 NOT_SMOOTH = "its loss has no second derivative, so gradients at a few weights do not tell its minimum"
-CLIPPED = "Clipping gradients moves the minimum that the steps aim at, which no interval covers."
+CLIPPED_GRADIENTS = "Clipping gradients moves the minimum that the steps aim at, which no interval covers."
 CURVED = "The curvature is assumed constant over the last third of the steps, so coverage drops when effects are strong."
-HIDDEN = (
+UNKNOWN_CURVATURE = (
     "Coefficients have no interval where the steps do not determine the curvature of the loss. More steps (mechanism.steps) help."
 )
 CLIPPED_AWAY = "clipping gradients moves the minimum of this loss by an unknown amount: mechanism.clip=1 clips none"
@@ -161,7 +161,7 @@ class Iterates(Uncertainty):
 
     def _remarks(self, request: IntervalRequest) -> list[str]:
         unknown = [RANGE_ONLY] if self.exact and request.covers == "population" else []
-        return [*unknown, CLIPPED if self.exact else CURVED, HIDDEN]
+        return [*unknown, CLIPPED_GRADIENTS if self.exact else CURVED, UNKNOWN_CURVATURE]
 
 
 def _known(matrix: Array, axes: Array) -> Array:

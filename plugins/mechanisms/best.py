@@ -23,7 +23,7 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.queries.quadratic import Quadratic
 from dpbench.privacy.queries.second_moments import SecondMoments
 
-from ._growing_gradients import gradients_grew
+from ._released_gradients import gradients_grew, signal_share
 from ._whitened_gradient import TINY, Axes, SquaredResiduals, WhitenedGradient
 from .dp_gd import GradientDescent
 from .dp_newton import Newton
@@ -65,8 +65,8 @@ CLIPPED_CURVATURE, LEAST_CURVATURE = 1 / 4, 0.04
 CLIP_VARIANCE = 0.03
 """What clipping adds to the variance of a step, in units of the squared length that it cuts off."""
 
-HIDDEN = 1 / 2
-"""The variance of a direction that noise hides, in units of all that the fit explains."""
+HIDDEN_VARIANCE = 1 / 2
+"""The variance that intervals add along a direction that noise hides, in units of all that the fit explains."""
 
 CLIPS = "its steps clip rows, which moves the weights of logistic regression by more than the noise and by an unknown amount"
 MIXED = "its runs are fits of several mechanisms, whose intervals have no method in common"
@@ -192,7 +192,7 @@ class Best(Mechanism):
         residual = SquaredResiduals(problem, fitted)
         noise = residual.noise(mu * math.sqrt(RESIDUAL_SHARE))
         variance = residual.variance(curator.release(residual, noise), noise)
-        hidden = np.square(axes.hidden) * HIDDEN * axes.explained(place, curator.geometry.intercept)[:, None]
+        hidden = np.square(axes.hidden) * HIDDEN_VARIANCE * axes.explained(place, curator.geometry.intercept)[:, None]
         privacy = (axes.whitening * (variances + hidden)[:, None, :]) @ np.swapaxes(axes.whitening, 1, 2)
         sampling = variance[:, None, None] * (axes.whitening @ np.swapaxes(axes.whitening, 1, 2))
         return fit.knowing(KnownCovariance(privacy, sampling))
@@ -230,8 +230,7 @@ class Best(Mechanism):
             noise = query.noise(counts_mu, step_mu)
             gradient, counts, curvature = query.answer(curator.release(query, noise))
             steps.append((place, gradient, noise.scale[:, 0], query.cut(counts)))
-            square = np.maximum(np.square(gradient).sum(axis=1), TINY)
-            trust = np.maximum(0.0, 1 - doubt * size * np.square(noise.scale[:, 0]) / square)
+            trust = signal_share(gradient, noise.scale[:, 0], doubt)
             longer = np.ones(curator.runs)
             if not exact and len(steps) < count:  # the last step is not prolonged: no later gradient would correct it
                 longer = 1 + trust * (1 / _curved(steps, curvature / curator.n) - 1)
@@ -249,17 +248,17 @@ def _curved(steps: Sequence[tuple[np.ndarray, ...]], mean: np.ndarray) -> np.nda
     least = np.asarray(np.clip(mean, LEAST_CURVED, 1.0))
     if len(steps) < 2:
         return least
-    (before, then, *_), (place, now, *_) = steps[-2:]
-    move = place - before
-    met = np.einsum("ri,ri->r", move, then - now) / np.maximum(np.square(move).sum(axis=1), TINY)
-    return np.asarray(np.clip(met, least, 1.0))
+    (old_place, old_gradient, *_), (place, gradient, *_) = steps[-2:]
+    move = place - old_place
+    secant = np.einsum("ri,ri->r", move, old_gradient - gradient) / np.maximum(np.square(move).sum(axis=1), TINY)
+    return np.asarray(np.clip(secant, least, 1.0))
 
 
 def joined(fits: Sequence[Fit]) -> Fit:
     """Return one fit of all runs from those of single runs."""
     health = {
         name: np.concatenate([fit.health.get(name, np.zeros(len(fit.weights), dtype=bool)) for fit in fits])
-        for name in {name for fit in fits for name in fit.health}
+        for name in sorted({name for fit in fits for name in fit.health})
     }
     fit = Fit(np.concatenate([fit.weights for fit in fits]), np.concatenate([fit.status for fit in fits]), health)
     return fit.knowing(MIXED)

@@ -22,7 +22,7 @@ from dpbench.privacy.ledger import Budget
 from dpbench.privacy.queries.quadratic import Quadratic
 
 from ._gradient import ClippedGradients
-from ._growing_gradients import gradients_grew
+from ._released_gradients import gradients_grew
 
 FULL_CLIP_SIGNAL = 1500.0
 """From this signal on, the squared loss is clipped at the gradient of the largest error from w = 0."""

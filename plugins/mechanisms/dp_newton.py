@@ -24,7 +24,7 @@ from dpbench.privacy.ledger import Budget
 
 from ._curvature import CurvatureMatrix, Shape
 from ._gradient import ClippedGradients
-from ._growing_gradients import gradients_grew
+from ._released_gradients import gradients_grew, signal_share
 
 FLOOR = 0.6
 """The floor of the eigenvalues of the curvature, in units of the largest that noise alone makes."""
@@ -117,8 +117,7 @@ class Newton(Mechanism):
             floor = FLOOR * curvature.largest_of_noise(matrix_mu) / (2 * math.sqrt(len(answers)))
             steps.append((weights, gradient, noise.scale[:, 0], 2 * curvature.quadratic(answers[-1], gradient).matrix))
             repaired |= around.spectrum[0][..., 0] < floor
-            square = np.maximum(np.square(gradient).sum(axis=1), np.finfo(float).tiny)
-            trust = np.maximum(0.0, 1 - DOUBT * geometry.dimension * np.square(noise.scale[:, 0]) / square)
+            trust = signal_share(gradient, noise.scale[:, 0], DOUBT)
             move = around.floored(floor).minimiser() + MOMENTUM * trust[:, None] * move
             weights = weights + move
         off_diagonal = curvature.largest_of_noise(matrix_mu) / (2 * math.sqrt(geometry.dimension))

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import norm
 
 from dpbench.contracts.uncertainty import Covers, IntervalRequest, Intervals, Method
-from dpbench.inference.iterates import CLIPPED, CURVED, HIDDEN, Iterates
+from dpbench.inference.iterates import CLIPPED_GRADIENTS, CURVED, UNKNOWN_CURVATURE, Iterates
 from dpbench.inference.released_moments import RANGE_ONLY
 
 N = 2_000
@@ -139,10 +139,10 @@ def test_nearly_collinear_columns_have_no_intervals() -> None:
 @pytest.mark.parametrize(
     ("covers", "exact", "named"),
     [
-        ("table", True, {CLIPPED, HIDDEN}),
-        ("population", True, {CLIPPED, HIDDEN, RANGE_ONLY}),
-        ("table", False, {CURVED, HIDDEN}),
-        ("population", False, {CURVED, HIDDEN}),
+        ("table", True, {CLIPPED_GRADIENTS, UNKNOWN_CURVATURE}),
+        ("population", True, {CLIPPED_GRADIENTS, UNKNOWN_CURVATURE, RANGE_ONLY}),
+        ("table", False, {CURVED, UNKNOWN_CURVATURE}),
+        ("population", False, {CURVED, UNKNOWN_CURVATURE}),
     ],
 )
 def test_the_remarks_say_what_limits_them(covers, exact, named) -> None:

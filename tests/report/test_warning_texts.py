@@ -104,7 +104,7 @@ def test_a_feature_that_hardly_varies_within_its_bounds_is_said(steps: float, wo
     assert words in sentence
 
 
-def test_growing_gradients_are_said_in_plain_words() -> None:
+def test_released_gradients_are_said_in_plain_words() -> None:
     rows = [make_cell("gd", 0.1, metrics={"health/diverging": share}) for share in (0.0, 0.004)]
     sentence = "gd: in up to 0.4 % of the runs of a cell the last released gradient is far longer than the shortest one:"
     assert sentence in " ".join(printed(rows).split())

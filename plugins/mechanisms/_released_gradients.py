@@ -1,10 +1,19 @@
-"""Tell from released gradients alone whether a descent diverges."""
+"""What released gradients alone tell: how much of one is signal, and whether a descent diverges."""
 
 from __future__ import annotations
 
 import numpy as np
 
 Array = np.ndarray
+
+
+def signal_share(gradient: Array, noise: Array, doubt: float) -> Array:
+    """Return how much of a gradient's squared length is more than ``doubt`` times what noise makes, as a share: (runs,).
+
+    ``gradient``: (runs, D); ``noise``: its standard deviation, (runs,). 0 where the gradient may be noise alone.
+    """
+    square = np.maximum(np.square(gradient).sum(axis=1), np.finfo(float).tiny)
+    return np.asarray(np.maximum(0.0, 1 - doubt * gradient.shape[1] * np.square(noise) / square))
 
 
 def gradients_grew(gradients: Array, noise: Array) -> Array:
