@@ -151,7 +151,7 @@ def _failed_at(strength: float, curves: Curves) -> float:
 
 
 def _safe_strength(strength: float, curves: Curves) -> float:
-    """Return the smallest strength from this one on at which hardly any fit lost everything; infinite if there is none."""
+    """Return the smallest strength, not below this one, at which few enough fits lost everything; infinite if there is none."""
     before, failed = strength, _failed_at(strength, curves)
     if failed <= MAX_FAILED_SHARE:
         return strength

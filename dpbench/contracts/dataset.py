@@ -98,7 +98,7 @@ class Dataset(Component):
 
     @property
     def bounds_source(self) -> str:
-        """Where the bounds, the filters and the scaling come from, in a sentence; empty if nobody declares it.
+        """Where the bounds, the filters and the scaling come from, in a sentence. Empty: not declared.
 
         They must be known without these rows: from a codebook, from what an instrument can measure, from an older public table.
         """

@@ -42,7 +42,7 @@ class Intervals:
     standard_errors: np.ndarray
     """(runs, D)"""
     low: np.ndarray
-    """The ends and the standard error are infinite where the release does not tell a coefficient. (runs, D)"""
+    """The ends and the standard error are infinite where the release does not determine a coefficient. (runs, D)"""
     high: np.ndarray
     covariance: np.ndarray | None = None
     """Of the estimates: (runs, D, D). Predictions need it."""

@@ -24,19 +24,19 @@ from dpbench.privacy.queries.quadratic import Quadratic
 Array = np.ndarray
 
 IDENTIFIED, IDENTIFIED_PER_ROOT = 4.0, 2.5
-"""The steps tell the curvature along a direction if it is as many standard errors, and as many times √D, as these.
+"""The curvature along a direction counts as known from this many standard errors on, and from this many times √D.
 
 Noise moves the weights, and the gradient of the next steps is regressed on where it moved them. So even where there is no
 curvature, its estimate is 1.5 standard errors on average (Dickey and Fuller 1979), and up to 4 in the worst of four directions.
 """
 INFLATION = 1.25
-"""Standard errors of A are multiplied with this, for the same reason: without it, 89 % of a coefficient was covered."""
+"""Standard errors of A are multiplied by this, for the same reason: without it, one coefficient was covered .89 of the time."""
 LEAST_CURVATURE = 1.0
 """Draws of A have at least this eigenvalue, in standard errors."""
 MOST_HIDDEN = 0.1
 """A coefficient has an interval if at most this share of its square lies in directions whose curvature is not known."""
 COUNTED_SHARE = 3
-"""Of a loss whose curvature changes, only the last third of the steps counts."""
+"""If the curvature of the loss changes, only the last third of the steps counts."""
 NOT_SMOOTH = "its loss has no second derivative, so gradients at a few weights do not tell its minimum"
 CLIPPED_GRADIENTS = "Clipping gradients moves the minimum that the steps aim at, which no interval covers."
 CURVED = "The curvature is assumed constant over the last third of the steps, so coverage drops when effects are strong."
@@ -99,7 +99,7 @@ class Iterates(Uncertainty):
     exact: bool = False
     """Whether the loss is a squared error: A is the same everywhere, and the variance of the residuals is not known."""
     curvature: Array | None = None
-    """A as it was released, with noise: (runs, D, D). None: the steps alone tell of it."""
+    """A as it was released, with noise: (runs, D, D). None: A is estimated from the steps alone."""
 
     def intervals(self, request: IntervalRequest) -> Intervals | str:
         """Return percentiles of the minima that the released gradients leave possible.
@@ -121,7 +121,7 @@ class Iterates(Uncertainty):
         return Intervals("iterates", centre, errors, low, high, remarks=tuple(self._remarks(request)))
 
     def _minima(self, run: int, request: IntervalRequest) -> tuple[Array, Array]:
-        """Return drawn minima of one run, and which coefficients the steps tell: (draws, D), (D,)."""
+        """Return drawn minima of one run, and which coefficients the steps determine: (draws, D), (D,)."""
         generator, draws, size = request.stream(run), request.draws, self.weights.shape[2]
         precision = 1 / np.square(self.noise[run])
         middle, gradient = (precision @ array[run] / precision.sum() for array in (self.weights, self.gradients))
@@ -165,7 +165,7 @@ class Iterates(Uncertainty):
 
 
 def _known(matrix: Array, axes: Array) -> Array:
-    """Return for which coefficients the steps tell the curvature, given A in units of its noise along these axes: (D,)."""
+    """Return which coefficients the steps determine, given A in units of its noise along these axes: (D,)."""
     values, vectors = np.linalg.eigh(matrix)
     hidden = axes @ vectors[:, values < max(IDENTIFIED, IDENTIFIED_PER_ROOT * math.sqrt(len(values)))]
     orthonormal = np.linalg.qr(hidden)[0]

@@ -91,7 +91,7 @@ class BoostedAdaSSP(Mechanism):
             weights = weights + Quadratic(curved.matrix, -2 * gradient).minimiser()
         centred = Quadratic(curved.matrix, -2 * (curved.matrix @ weights[..., None])[..., 0])
         fit = Fit(problem.minimise(problem.regularised(centred)), np.where(curved.positive_definite, OK, DIVERGED))
-        # the sum of x(y - x'w) is X'y - X'Xw: its mean over the rounds and the noisy X'X tell a noisy X'y
+        # the sum of x(y - x'w) is X'y - X'Xw: with the noisy X'X, its mean over the rounds gives a noisy X'y
         middle, vector = places.mean(axis=1), sums.mean(axis=1)
         vector = vector + (squares @ middle[..., None])[..., 0]
         vector_scales = np.broadcast_to(noise.scale / math.sqrt(self.rounds), vector.shape)

@@ -104,7 +104,11 @@ class GradientDescent(Mechanism):
             if self.momentum == "auto" and at:
                 doubt = DOUBT * noise.scale[:, 0] * np.linalg.norm(move, axis=1)
                 over, rest = _without_climb(gradient, move, doubt)
-                kept = momentum if quadratic else np.minimum(momentum, MAX_OVERSHOOT * _way(gradient, last, move, doubt))
+                kept = (
+                    momentum
+                    if quadratic
+                    else np.minimum(momentum, MAX_OVERSHOOT * _distance_to_minimum(gradient, last, move, doubt))
+                )
                 step, repeated = np.where(over[:, None], unit, step), kept[:, None] * rest
             moved = _penalised(problem, weights - step * gradient + repeated, step)
             weights, move, last = moved, moved - weights, gradient
@@ -137,8 +141,11 @@ def _without_climb(gradient: np.ndarray, move: np.ndarray, doubt: np.ndarray) ->
     return over, move - along[:, None] * gradient
 
 
-def _way(gradient: np.ndarray, last: np.ndarray, move: np.ndarray, doubt: np.ndarray) -> np.ndarray:
-    """Return how many times the last move the minimum along it is away at most; infinite where the gradients do not tell."""
+def _distance_to_minimum(gradient: np.ndarray, last: np.ndarray, move: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+    """Return an upper bound of the distance to the minimum along the last move, in units of that move: (runs,).
+
+    It follows from how much the gradient changed along the move, and is infinite where that change may be noise.
+    """
     slope = (gradient * move).sum(axis=1)
     bend = slope - (last * move).sum(axis=1)
     known = (slope <= doubt) & (bend > 1.5 * doubt)
